@@ -42,10 +42,12 @@ from ludarium.training.evaluation.statistics import (
     wilson,
 )
 from tests.analysis.corso_positions import minimax
+from tests.games import after as played_on
 from tests.games import children
 from tests.oddity import Oddity
 
 COUNTS = {"weak": 70, "middling": 30, "strong": 50}  # of which 40 at most have values
+DRAMA = "lead_changes", "comebacks"
 TINY = ReportSettings(games=40, playouts=(2, 3), rungs=(2, 4), positions=10, value_playouts=2)
 
 
@@ -167,19 +169,15 @@ def test_values_along_games(study: Study, played: dict[str, list[Played]], is_ex
         smooth = {name: [smoothed(each) for each in c] for name, c in chances.items()}
     drops = {
         name: [
-            [
-                (before - after) * (1, -1)[mover]
-                for mover, (before, after) in zip(g.movers, pairwise(c), strict=True)
-            ]
+            [(b - a) * (1, -1)[m] for m, (b, a) in zip(g.movers, pairwise(c), strict=True)]
             for g, c in zip(games, chances[name], strict=True)
         ]
         for name, games in of_each.items()
     }
     leaning = 0.0 if is_exact else sum(map(sum, drops["strong"])) / sum(map(len, drops["strong"]))
     assert errors["leaning"] == pytest.approx(leaning, abs=1e-5)
-    for row, wrong, (name, games) in zip(
-        drama, errors["by_strength"], of_each.items(), strict=True
-    ):
+    for row, name in enumerate(of_each):
+        games = of_each[name]
         changes = [lead_changes(each) for each in smooth[name]]
         won = [
             c if each.reward > 0 else [1 - chance for chance in c]
@@ -190,12 +188,9 @@ def test_values_along_games(study: Study, played: dict[str, list[Played]], is_ex
         clear = [n / (len(each) - 1) for n, each in zip(clear, won, strict=True)]
         halfway = [each[(len(each) - 1) // 2] for each in won]
         along = [[between(each, n / 20 * (len(each) - 1)) for each in won] for n in range(21)]
-        close(
-            row,
+        assert leaves(drama[row]) == near(
             {
-                "players": name,
-                "games": len(games),
-                "decided": len(won),
+                **{"players": name, "games": len(games), "decided": len(won)},
                 "lead_changes": average(changes),
                 "games_without_lead_change": share([not each for each in changes]),
                 "clear_at": average(clear),
@@ -208,16 +203,15 @@ def test_values_along_games(study: Study, played: dict[str, list[Played]], is_ex
                     for n, each in enumerate(along)
                     for low, median, high in [np.percentile(each, (10, 50, 90))]
                 ],
-            },
+            }
         )
         lost = [[drop - leaning for drop in each] for each in drops[name]]
         plies = [[n for n, drop in enumerate(e, 1) if drop >= 0.25 - 1e-9] for e in lost]
         first = [each[0] for each in plies if each]
-        close(
-            wrong,
+        longest = int(np.percentile([each.plies for each in games], 95))
+        assert leaves(errors["by_strength"][row]) == near(
             {
-                "players": name,
-                "games": len(games),
+                **{"players": name, "games": len(games)},
                 "loss_per_move": per_ply([sum(each) for each in lost], games),
                 "mistakes_per_game": average([len(each) for each in plies]),
                 "games_with_mistake": share([bool(each) for each in plies]),
@@ -225,13 +219,11 @@ def test_values_along_games(study: Study, played: dict[str, list[Played]], is_ex
                 "first_mistake_median": np.median(first),
                 "without_mistake_by_ply": [
                     sum(not each or each[0] > n for each in plies) / len(plies)
-                    for n in range(int(np.percentile([each.plies for each in games], 95)) + 1)
+                    for n in range(longest + 1)
                 ],
-            },
+            }
         )
-    check_replays(
-        study, replays(study, found), of_each["strong"], chances["strong"], smooth["strong"]
-    )
+    check_replays(study, replays(study, found), *(x["strong"] for x in (of_each, chances, smooth)))
 
 
 def check_replays(study: Study, found: list, games: list, chances: list, smooth: list) -> None:
@@ -258,19 +250,16 @@ def check_replays(study: Study, found: list, games: list, chances: list, smooth:
         assert each["player_0_chances"] == pytest.approx(chances[number], abs=1e-5)
 
 
-def close(found: Any, expected: Any) -> None:
-    """Equal, numbers to five digits."""
-    assert type(found) is not dict or found.keys() == expected.keys()
-    if isinstance(expected, dict):
-        for key, value in expected.items():
-            close(found[key], value)
-    elif isinstance(expected, list):
-        for one, other in zip(found, expected, strict=True):
-            close(one, other)
-    else:
-        assert found == (
-            expected if isinstance(expected, str) else pytest.approx(expected, abs=2e-5)
-        )
+def leaves(value: Any, path: str = "") -> dict[str, Any]:
+    """What figures consist of, by the path to each."""
+    if not isinstance(value, dict | list):
+        return {path: value}
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    return {k: v for key, each in items for k, v in leaves(each, f"{path}/{key}").items()}
+
+
+def near(expected: Any) -> Any:
+    return pytest.approx(leaves(expected), abs=2e-5)
 
 
 def logit(chance: float) -> float:
@@ -285,24 +274,14 @@ def scaled(chances: list[float], slope: float) -> list[float]:
 
 def likely_slope(games: list[Played]) -> float:
     """Where the likelihood of the results, one for each game, times the prior is highest."""
-
-    def gain(slope: float) -> float:
-        return (
-            1
-            - slope
-            + sum(
-                logit(c)
-                * ((each.reward + 1) / 2 - 1 / (1 + math.exp(-slope * logit(c))))
-                / len(each.chances)
-                for each in games
-                for c in each.chances
-            )
-        )
-
+    x = np.array([logit(chance) for each in games for chance in each.chances])
+    points = np.array([(each.reward + 1) / 2 for each in games for _ in each.chances])
+    weights = np.array([1 / len(each.chances) for each in games for _ in each.chances])
     low, high = 0.1, 9.0
     for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gain(middle) > 0 else (low, middle)
+        slope = (low + high) / 2
+        gain = 1 - slope + (weights * x * (points - 1 / (1 + np.exp(-slope * x)))).sum()
+        low, high = (slope, high) if gain > 0 else (low, slope)
     return low
 
 
@@ -326,26 +305,18 @@ def test_sizes(study: Study, played: dict[str, list[Played]]) -> None:
     products = [math.prod(each.choices) for each in games]
     assert found["tree_knuth"]["value"] == pytest.approx(math.log10(sum(products) / 70), abs=1e-4)
     powers = [math.log10(math.prod(each.choices)) for each in played["strong"]]
-    close(found["tree_power"], average(powers) | {"players": "strong"})
-    seen = [
-        Counter(
-            observed(study.game, each.before[ply].states).tobytes()
-            for each in games
-            if each.plies > ply
-        )
-        for ply in range(max(each.plies for each in games))
-    ]
+    assert leaves(found["tree_power"]) == near(average(powers) | {"players": "strong"})
     bounds = 0.0
-    for counter in seen:
-        times = Counter(counter.values())
-        bounds += len(counter) + times[1] * (times[1] - 1) / (2 * (times[2] + 1))
+    for ply in range(max(each.plies for each in games)):
+        on = [each.before[ply].states for each in games if each.plies > ply]
+        seen = Counter(observed(study.game, states).tobytes() for states in on)
+        times = Counter(seen.values())
+        bounds += len(seen) + times[1] * (times[1] - 1) / (2 * (times[2] + 1))
     least = found["positions_seen_at_least"]
     assert least["value"] == pytest.approx(math.log10(bounds), abs=1e-5)
     assert 0.01 < least["high"] - least["value"] < 0.3
     planes = np.concatenate([observed(study.game, p.states) for g in games for p in g.before])
     even = {n for n in range(planes.shape[1]) if all(len(set(each[n])) == 1 for each in planes)}
-    if planes.shape[2] == 1:
-        even = set()
     kinds = 2 * len({tuple(each[n][0] for n in even) for each in planes})
     for cell in range(planes.shape[2]):
         kinds *= len({tuple(np.delete(each[:, cell], [*even])) for each in planes})
@@ -388,16 +359,12 @@ def test_mirrors(study: Study, matches: dict[str, Games]) -> None:
         shares = [sum(each) / max(1, len(each)) for each in answers]
         if against == "random":
             legal[number] = max(shares)
-        for seat, found in enumerate(
-            r for r in rows if (r["number"], r["against"]) == (number, against)
-        ):
-            results = [
-                r * (1 - 2 * seat)
-                for r, s in zip(played.rewards(0), played.seats, strict=True)
-                if s == seat
-            ]
-            points = wilson((len(results) + sum(results)) / 2, len(results))
-            told = {"value": shares[seat], "moves": len(answers[seat]), "games": len(results)}
+        of_match = [row for row in rows if (row["number"], row["against"]) == (number, against)]
+        for seat, found in enumerate(of_match):
+            rewards = played.rewards(seat)[played.seats == seat].tolist()
+            results = [Counter(rewards)[n] for n in (1, 0)]
+            points = wilson(results[0] + results[1] / 2, len(rewards))
+            told = {"value": shares[seat], "moves": len(answers[seat]), "games": len(rewards)}
             assert (found["seat"], found["score"], found["legal"]) == (seat, points.to_dict(), told)
     ranked = sorted((n for n in legal if legal[n] >= 0.05), key=lambda n: -legal[n])
     of_each = [(n, a) for n in ranked for a in ["random"] + ["uct:2"] * (n in ranked[:3])]
@@ -423,7 +390,7 @@ def test_the_ladder(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [each["player"] for each in found["ladder"]] == ranked
     assert [each["is_rung"] for each in found["ladder"]] == [True, True, False, True]
     for row in found["ladder"]:
-        close(row["value"], rounded(rated[row["player"]].value))
+        assert row["value"] == rounded(rated[row["player"]].value)
     assert found["span"] == found["span_of_search"] == rated["uct:16"].to_dict()
     assert (found["strongest"], found["steps"]) == ("uct:16", rounded(rated["uct:16"].value / 100))
     gained = rated["uct:16"].value - rated["uct:2"].value
@@ -459,12 +426,8 @@ def test_first_moves(game: Game, is_exact: bool, monkeypatch: pytest.MonkeyPatch
         if action == min(orbit):
             orbits.append(orbit)
     repeats = 1 if is_exact else 3
-    chances = np.array(
-        [
-            [(opinions(c.states)[0] + step * n + 1) / 2 for n in range(repeats)]
-            for c in after.values()
-        ]
-    )
+    values = [[opinions(c.states)[0] + step * n for n in range(repeats)] for c in after.values()]
+    chances = (np.array(values) + 1) / 2
     places = {action: place for place, action in enumerate(after)}
     estimates = _estimates(chances, [[places[action] for action in orbit] for orbit in orbits])
     order = sorted(range(len(orbits)), key=lambda n: -estimates[n].value)
@@ -474,11 +437,7 @@ def test_first_moves(game: Game, is_exact: bool, monkeypatch: pytest.MonkeyPatch
     points, of_each = [], []
     for row, number in zip(found["played"], tried, strict=True):
         mine = [n for n in range(len(games)) if games.moves(n)[0] == orbits[number][0]]
-        results = [game.start().copy() for _ in mine]
-        for position, n in zip(results, mine, strict=True):
-            for action in games.moves(n):
-                position.play(action)
-        rewards = [position.rewards[0] for position in results]
+        rewards = [played_on(game.start(), *games.moves(n)).rewards[0] for n in mine]
         points.append((len(mine) + sum(rewards)) / 2)
         of_each.append(len(mine))
         assert row == {
@@ -491,29 +450,26 @@ def test_first_moves(game: Game, is_exact: bool, monkeypatch: pytest.MonkeyPatch
         }
     fitted = fit_chances(estimates, tried, np.array(points), np.array(of_each))
     fitted = estimates if is_exact else fitted
-    ranked = sorted(
-        zip(fitted, estimates, orbits, strict=True), key=lambda each: -rounded(each[0].value)
-    )
+    ranked = [*zip(fitted, estimates, orbits, strict=True)]
+    ranked.sort(key=lambda each: -rounded(each[0].value))
     for row, (chance, searched, orbit) in zip(found["moves"], ranked, strict=True):
         assert row["actions"] == orbit
         assert row["moves"] == [game.start().action_to_text(action) for action in orbit]
-        close([row["chance"], row["searched"]], [chance.to_dict(), searched.to_dict()])
+        assert [row["chance"], row["searched"]] == [chance.to_dict(), searched.to_dict()]
     values = [chance.value for chance, *_, orbit in ranked for _ in orbit]
-    best = min(values, key=lambda value: abs(value - 0.5))
+    fairest = min(ranked, key=lambda each: abs(each[0].value - 0.5))
     expected = {
         "fair": sum(abs(value - 0.5) <= 0.05 for value in values),
         "to_be_swapped": sum(value > 0.55 for value in values),
         "chance_without_swap": ranked[0][0].to_dict(),
         "chance_with_swap": max(min(value, 1 - value) for value in values),
-        "fairest": game.start().action_to_text(
-            ranked[[c.value for c, *_ in ranked].index(best)][2][0]
-        ),
+        "fairest": game.start().action_to_text(fairest[2][0]),
         "legal": len(after),
         "searches_per_move": repeats,
         "has_swap_rule": game.name == "onyx",
         "swap_rule_in_this_game": game.name == "onyx",
     }
-    close({key: found[key] for key in expected}, expected)
+    assert leaves({key: found[key] for key in expected}) == near(expected)
 
 
 def test_perfect_first_moves() -> None:
@@ -559,7 +515,7 @@ def test_sentences(data: dict[str, Any]) -> None:
     skill["span"]["value"] = 234.0
     first.update(to_be_swapped=2, fair=3, perfect_wins_draws_losses=[4, 1, 3], chance_with_swap=0.4)
     data["rules_in_play"].update(never=["this", "that"], actions_never_played=2)
-    percentiles = of["length"]["percentiles"] = {"5": 3, "25": 4, "50": 5, "75": 6, "95": 7}
+    of["length"]["percentiles"] = {"5": 3, "25": 4, "50": 5, "75": 6, "95": 7}
     rows = data["mirror"]["played"]
     assert len({row["against"] for row in rows}) == 2
     best = [row for row in rows if row["against"] == "uct:2"][-1]  # as the numbers rise
@@ -575,7 +531,7 @@ def test_sentences(data: dict[str, Any]) -> None:
         f"the points, and {told(random)} of the points when both play at random.",
         "With perfect play player_0 wins: that is proven.",
         f"Their games last {told(of['length']['plies'], 1)} plies in "
-        f"{told(of['length']['turns'], 1)} turns, nine in ten of them {percentiles['5']} to 7, with "
+        f"{told(of['length']['turns'], 1)} turns, nine in ten of them 3 to 7, with "
         f"{told(of['branching']['mean'], 1)} legal moves on average.",
         f"The best first move, {first['moves'][0]['moves'][0]}, gives player_0 "
         f"{told(first['moves'][0]['chance'])} of the points between strong players; 2 of 9 first "
@@ -601,47 +557,30 @@ def test_sentences(data: dict[str, Any]) -> None:
 
 
 def test_comparisons(data: dict[str, Any]) -> None:
-    reports = [renumbered(data, count(n, 0.0003)) for n in (0.3, 0.1, 0.30011)]
-    for players, strength in (("uct:5", -1), ("uct:3", -2)):
+    reports = [renumbered(data, count(n, 0.0003)) for n in (0.3, 0.1, 0.3003)]
+    for players, row in (("uct:5", -1), ("uct:3", -2)):
         found = compare("size", [5, 4, 3], reports)
         assert found["players"] == players
-        close(
-            [figure["values"] for figure in found["figures"]],
-            [
-                [each["balance"]["by_strength"][strength]["player_0_score"] for each in reports],
-                [each["balance"]["by_strength"][strength]["draws"] for each in reports],
-                [
-                    each["openings"]["chance_without_swap"] if strength == -1 else None
-                    for each in reports
-                ],
-                [each["length"][strength]["plies"] for each in reports],
-                [each["branching"][strength]["mean"] for each in reports],
-                *(
-                    [each["skill"][key] for each in reports]
-                    for key in ("elo_per_doubling", "span_of_search")
-                ),
-                [each["complexity"]["tree_knuth"] for each in reports],
-                *(
-                    [each["decisiveness"]["by_strength"][strength].get(key) for each in reports]
-                    for key in ("clear_at", "lead_changes", "comebacks")
-                ),
-                [each["mistakes"]["by_strength"][1]["loss_per_move"] for each in reports],
-            ],
+        told_by = [
+            [report["balance"]["by_strength"][row][key] for key in ("player_0_score", "draws")]
+            + [report["openings"]["chance_without_swap"] if row == -1 else None]
+            + [report["length"][row]["plies"], report["branching"][row]["mean"]]
+            + [report["skill"][key] for key in ("elo_per_doubling", "span_of_search")]
+            + [report["complexity"]["tree_knuth"]]
+            + [report["decisiveness"]["by_strength"][row].get(key) for key in ("clear_at", *DRAMA)]
+            + [report["mistakes"]["by_strength"][1]["loss_per_move"]]
+            for report in reports
+        ]
+        assert [figure["values"] for figure in found["figures"]] == list(
+            map(list, zip(*told_by, strict=True))
         )
-        draws = [each["balance"]["by_strength"][strength]["draws"] for each in reports]
-        assert (
-            f"Draws: {told(draws[2])} with size = 3, but {told(draws[1])} with size = 4."
-            in found["summary"]
-        )
-        plies = [each["length"][strength]["plies"] for each in reports]
-        assert (
-            f"Plies of a game: {told(plies[2], 1)} with size = 3, but {told(plies[1], 1)} with "
-            "size = 4."
-        ) in found["summary"]
+        for name, place, factor in (("Draws", 1, 100), ("Plies of a game", 3, 1)):
+            high, low = (told(told_by[n][place], factor) for n in (2, 1))
+            assert f"{name}: {high} with size = 3, but {low} with size = 4." in found["summary"]
         near = compare("size", [5, 3], reports[::2])["summary"]
         assert near == ["In all of these figures the intervals overlap."]
-        last = json.dumps(reports[2]["balance"]).replace("uct:5", "other")
-        reports[2]["balance"] = json.loads(last)
+        text = json.dumps(reports[2]["balance"]).replace("uct:5", "other")
+        reports[2]["balance"] = json.loads(text)
     reports[0]["evaluator"] = "another"
     assert len(compare("size", [5, 4, 3], reports)["figures"]) == 8
 
@@ -652,46 +591,40 @@ def test_charts_show_the_figures(data: dict[str, Any], monkeypatch: pytest.Monke
         monkeypatch.setattr(
             page, name, lambda rows, *others, **_: shown.update({others[0]: rows, others[1]: rows})
         )
-    game = make_game("corso", size=3)
     monkeypatch.setattr(page, "heat_map", lambda *given: given)
-    view = page._view(game, data)
-    first = data["openings"]
-    assert view["board"][2] == {
-        a: m["chance"]["value"] for m in first["moves"] for a in m["actions"]
-    }
-    page._first_moves(first["moves"])
-    assert [row.value for row in shown["Chance of player_0 after each first move"]] == [
-        move["chance"]["value"] for move in first["moves"]
+    board, moves = page._view(make_game("corso", size=3), data)["board"], data["openings"]["moves"]
+    assert board[2] == {a: m["chance"]["value"] for m in moves for a in m["actions"]}
+    page._first_moves(moves)
+    dots = shown["Chance of player_0 after each first move"]
+    assert [row.value for row in dots] == [move["chance"]["value"] for move in moves]
+    rows = data["balance"]["by_strength"]
+    shares = [
+        [r[key]["value"] for key in ("player_0_wins", "draws", "player_1_wins")] for r in rows
     ]
-    for row, results in zip(
-        shown["How often each side wins, by strength of play"],
-        data["balance"]["by_strength"],
-        strict=True,
-    ):
-        keys = ("player_0_wins", "draws", "player_1_wins")
-        assert list(row.shares) == [results[key]["value"] for key in keys]
+    assert [row.shares for row in shown["How often each side wins, by strength of play"]] == shares
     for line, row in zip(shown["Length of games"], data["length"], strict=True):
-        width = line.x[1] - line.x[0] if len(line.x) > 1 else 1
-        assert sum(line.y) * width == pytest.approx(1)
+        width, counts = line.x[1] - line.x[0], row["games_by_plies"]
         for x, y in zip(line.x, line.y, strict=True):
-            within = [int(n) for n in row["games_by_plies"] if abs(int(n) - x) < width / 2]
-            games = sum(row["games_by_plies"][str(n)] for n in within)
-            assert y == pytest.approx(games / sum(row["games_by_plies"].values()) / width)
+            games = sum(counts[n] for n in counts if abs(int(n) - x) < width / 2)
+            assert y == pytest.approx(games / sum(counts.values()) / width)
+        assert sum(line.y) * width == pytest.approx(1)
     for line, row in zip(shown["Branching factor"], data["branching"], strict=True):
         of_each = [[each[key] for each in row["by_ply"]] for key in ("ply", "value", "low", "high")]
-        assert [list(line.x), list(line.y), list(line.low), list(line.high)] == of_each
-    lines, rows = shown["Chance of the eventual winner"], data["decisiveness"]["by_strength"]
-    for line, row in zip(lines, rows, strict=True):
+        assert [line.x, line.y, line.low, line.high] == of_each
+    rows = data["decisiveness"]["by_strength"]
+    for line, row in zip(shown["Chance of the eventual winner"], rows, strict=True):
         points = row["winners_chance"]
-        assert list(line.x) == [100 * each["share"] for each in points]
-        assert list(line.y) == [each["median"] for each in points]
+        assert line.x == [100 * each["share"] for each in points]
+        assert line.y == [each["median"] for each in points]
         assert list(line.low) == [each["low"] for each in points if row is rows[-1]]
     for line, row in zip(shown["First mistakes"], data["mistakes"]["by_strength"], strict=True):
-        assert list(line.x) == list(range(len(row["without_mistake_by_ply"])))
-        assert list(line.y) == row["without_mistake_by_ply"]
-    for row, player in zip(shown["Elo ladder"], data["skill"]["ladder"], strict=True):
-        assert (row.value, row.low, row.high) == (player["value"], player["low"], player["high"])
-        assert row.series == 1 - player["is_rung"]
-    many = [{"chance": {"value": n / 60}, "n": n} for n in range(60, 0, -1)]
+        shares = row["without_mistake_by_ply"]
+        assert (line.x, line.y) == ([*range(len(shares))], shares)
+    ladder = [(row.value, row.low, row.high, row.series) for row in shown["Elo ladder"]]
+    keys = "value", "low", "high"
+    players = data["skill"]["ladder"]
+    assert ladder == [(*(each[key] for key in keys), 1 - each["is_rung"]) for each in players]
+    many = [{"chance": {"value": n / 60}} for n in range(60, 0, -1)]
     kept = [*range(60, 52, -1), *range(33, 25, -1), *range(8, 0, -1)]
-    assert {each["n"] for each in page._shown_moves(many)} ^ set(kept) <= {26, 34}
+    found = {round(60 * each["chance"]["value"]) for each in page._shown_moves(many)}
+    assert found ^ set(kept) <= {26, 34}
