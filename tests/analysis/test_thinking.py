@@ -204,10 +204,31 @@ def test_the_move_that_lost_most_is_found(with_network):
     assert (second.text, second.best_value, second.value) == ("c1", 0.0, -1.0)  # a fork follows
     assert worst.before.best.text == "a3"
     assert analysis.mean_loss(1) == pytest.approx(1 / 3)
-    unknown = replace(analysis.moves[1], value=None)
+    unknown, better, little, least = (
+        replace(analysis.moves[1], best_value=0.01, value=value)
+        for value in (None, 0.02, 0.004, 0.006)
+    )
+    assert better.loss == 0
+    assert replace(analysis, moves=(least, little, better, unknown)).worst() == [little]
     more = replace(analysis, moves=(*analysis.moves, unknown))
     assert more.mean_loss(1) == analysis.mean_loss(1)
-    json.dumps(analysis.as_json(), allow_nan=False)
+    told = json.loads(json.dumps(analysis.as_json(), allow_nan=False))
+    assert told["values"] == pytest.approx(analysis.values, abs=1e-4)
+    assert told["worst"] == [move.ply for move in analysis.worst()]
+    assert told["worst"][:2] == [5, 4]
+    losses = [each["loss"] for each in told["moves"]]
+    assert told["mean_loss"] == pytest.approx([sum(losses[n::2]) / 3 for n in (0, 1)], abs=1e-4)
+    for number, (each, move) in enumerate(zip(told["moves"], analysis.moves, strict=True)):
+        best = move.before.moves[0]
+        assert (each["ply"], each["mover"]) == (number + 1, f"player_{number % 2}")
+        assert (each["move"], each["best"], each["pv"][0]) == (
+            BLUNDER[number],
+            best.text,
+            best.text,
+        )
+        assert each["exact"] == move.before.estimate.exact
+    unfinished = analyse_game(GAME, 0, blunder()[:-1], with_network, Budget(simulations=4000))
+    assert (unfinished.values[-1], unfinished.is_complete) == (-1, True)
 
 
 def test_a_player_moves_twice_after_a_random_start():
