@@ -93,6 +93,7 @@ def test_wins_and_losses_of_either_player_are_told_in_the_movers_view(
         check(analysis, position)
         assert wins in (None, analysis.best.text)
     assert proven.estimate == proven.best.estimate == exact
+    assert all(move.estimate.exact for move in proven.moves) == (wins is None)
     assert counted.moves[-1].estimate == (Estimate(note="not better") if wins else counted.estimate)
 
 
@@ -181,7 +182,7 @@ def test_a_level_tells_what_its_network_thinks():
 def test_unknown_draws_leave_the_value():
     assert Estimate.of(0.5, float("nan")) == Estimate(0.5)
     assert Estimate.of(float("nan"), float("nan")) == Estimate()
-    assert Estimate.of(0.5, 0.9).draw == 0.5
+    assert Estimate.of(-0.5, 0.9) == Estimate(-0.5, 0.0, 0.5, 0.5)
 
 
 # Whole games.

@@ -24,7 +24,7 @@ from ludarium.arena.report.openings import _estimates, fit_chances
 from ludarium.arena.report.pictures import packed
 from ludarium.arena.report.replays import replays
 from ludarium.arena.report.skill import skill
-from ludarium.arena.report.study import begin_study
+from ludarium.arena.report.study import begin_study, trained_agent
 from ludarium.arena.report.summary import summarise
 from ludarium.arena.report.value_sources import exact_evaluator
 from ludarium.cli import main
@@ -115,6 +115,8 @@ def test_an_agent_that_is_on_the_ladder_meets_each_neighbour_once() -> None:
 def test_a_weak_player_of_every_report_is_not_its_strongest(agent: str) -> None:
     with pytest.raises(ValueError, match=f"{agent} is one of the weak players"):
         replace(TINY, agent=agent)
+    plies = {10.0: 400, 30.0: 400, 33.0: 360, 90.0: 130, 999.0: 40}
+    assert {n: ReportSettings().for_plies(n).games for n in plies} == plies
 
 
 def test_a_position_of_very_long_games_is_examined(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +199,12 @@ def test_calibration_follows_the_games() -> None:
     assert found[1].value == pytest.approx(0.5, abs=0.03)
     assert found[2].low < 0.1 < found[2].high
     assert found[1].high - found[1].low < 0.3
+    assert [each.count for each in found] == [200, 400, 200]
+    vague = [replace(each, low=each.value - 0.2, high=each.value + 0.2) for each in estimates]
+    middle = fit_chances(vague, [0, 2], points, games)[1]
+    assert middle.high - middle.low > 0.4
+    hardly = fit_chances(estimates, [0], np.array([0.5]), np.array([1]))
+    assert hardly[2].value == pytest.approx(0.4, abs=0.02)  # as it was estimated
 
 
 def test_a_move_that_was_misjudged_goes_by_its_games() -> None:
@@ -239,6 +247,10 @@ def test_settings_of_trained_agents_are_replaced() -> None:
     assert str(timed.drawing(0.3)) == "corso?time=1ms&temperature=0.3&c_puct=2"
     study = begin_study(TicTacToe(), TINY)
     assert str(study.varied_player) == study.strong_name == "uct:40"
+    assert replace(study, agent=numbered).varied_player == numbered.drawing(0.3)
+    learnt = ({}, {"swap_rule": True}, {"start": "open"})
+    found = [trained_agent(make_game("onyx", **options)) is not None for options in learnt]
+    assert found == [True, True, False]
 
 
 # The page and the figures.

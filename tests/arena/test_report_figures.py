@@ -30,8 +30,10 @@ from ludarium.arena.report.skill import skill
 from ludarium.arena.report.study import ReportSettings, Study, begin_study
 from ludarium.arena.report.summary import summarise
 from ludarium.arena.report.value_sources import ValueSource
+from ludarium.base.progress import SILENT
 from ludarium.envs import Game, make_game
 from ludarium.envs.engine.position import contents_of
+from ludarium.training.agents import read_agent
 from ludarium.training.evaluation import Games, fit_ratings, play_match
 from ludarium.training.evaluation.statistics import (
     IntervalEstimate,
@@ -403,6 +405,22 @@ def test_the_ladder(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     for row, ((against, player), result) in zip(found["matches"], results.items(), strict=True):
         told = {"player": player, "against": against, "wins": result.losses}
         assert told.items() <= row.items()
+
+
+def test_a_network_and_its_policy_are_on_the_ladder(monkeypatch: pytest.MonkeyPatch) -> None:
+    met: dict[tuple[str, str], list[str]] = {}
+
+    def match(_: Study, title: str, *agents: Any) -> Any:
+        met[*title.split(" against ")] = [agent.name for agent in agents[:2]]
+        return SimpleNamespace(result=MatchResult(1, 1, 1))
+
+    monkeypatch.setattr(Study, "match", match)
+    game, settings = make_game("corso"), replace(TINY, agent="corso:3", rungs=(2, 4, 8))
+    skill(Study(game, settings, SILENT, read_agent("corso:3"), *[None] * 3))
+    assert list(met)[3:] == [
+        *(("uct:8", "trained"), ("uct:4", "policy alone"), ("policy alone", "trained"))
+    ]
+    assert met["policy alone", "trained"] == ["corso:0", "corso:3"]
 
 
 @pytest.mark.parametrize("is_exact", [False, True])
