@@ -103,6 +103,7 @@ def test_thinking_goes_on_and_follows_the_game(with_network):
     more = thinker.think(Budget(simulations=60))
     assert (first.simulations, more.simulations) == (40, 60)
     assert more.seconds > first.seconds
+    assert more.speed == pytest.approx(60 / more.seconds)
     thinker.play(more.best.action)
     kept = thinker.analysis()
     assert (kept.simulations, kept.seconds, kept.speed) == (more.best.visits - 1, 0, 0)
@@ -122,6 +123,11 @@ def test_uct_tells_visits_and_chances():
     assert analysis.best.estimate == Estimate(0.0, 0.0, 1.0, 0.0)
     explored = analyse_position(from_start(), "uct:900?exploration=1000")
     assert all(90 <= move.visits <= 110 for move in explored.moves)
+
+
+def test_the_shipped_agent_is_asked_where_none_is_named():
+    for game, name in ((make_game("corso"), "corso"), (GAME, "uct")):
+        assert analyse_position(game.start(0), budget=Budget(1)).agent == name
 
 
 def test_alphabeta_tells_a_score_of_what_it_does_not_see():
