@@ -123,6 +123,10 @@ def test_uct_tells_visits_and_chances():
     assert analysis.best.estimate == Estimate(0.0, 0.0, 1.0, 0.0)
     explored = analyse_position(from_start(), "uct:900?exploration=1000")
     assert all(90 <= move.visits <= 110 for move in explored.moves)
+    twice = np.repeat(GAME.start(0).states, 2)
+    result = make_agent("uct:900?exploration=1000", GAME, 1).search(twice)
+    assert (abs(result.visits - 100) <= 10).all()
+    assert (result.action_values[0] != result.action_values[1]).any()  # other random numbers
 
 
 def test_the_shipped_agent_is_asked_where_none_is_named():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import count, groupby, pairwise
@@ -16,6 +17,7 @@ import pytest
 
 from ludarium.arena.report import openings as first_moves
 from ludarium.arena.report import page
+from ludarium.arena.report.charts import heat_marks, spot_radius
 from ludarium.arena.report.comparison import compare
 from ludarium.arena.report.complexity import complexity
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
@@ -653,3 +655,32 @@ def test_charts_show_the_figures(data: dict[str, Any], monkeypatch: pytest.Monke
     kept = [*range(60, 52, -1), *range(33, 25, -1), *range(8, 0, -1)]
     found = {round(60 * each["chance"]["value"]) for each in page._shown_moves(many)}
     assert found ^ set(kept) <= {26, 34}
+
+
+def test_marks_of_charts_are_at_their_places() -> None:
+    line = page.Line("a", [2, 4], [0.1, 0.3], [0.0, 0.2], [0.2, 0.4])
+    svg = page.line_chart([line, line], "t", "x", "y", (0, 1))
+    low, value, high = ([8 + 186 * (1 - y) for y in ys] for ys in (line.low, line.y, line.high))
+    shapes = [re.findall(r"[0-9.]+", each) for each in re.findall(r'points="([^"]*)"', svg)]
+    of_band = [44, high[0], 410, high[1], 410, low[1], 44, low[0]]
+    expected = [of_band] * 2 + [[44, value[0], 410, value[1]]] * 2
+    for shape, numbers in zip(shapes, expected, strict=True):
+        assert list(map(float, shape)) == pytest.approx(numbers, abs=0.1)
+    assert svg.count('class="key"') == 2
+    svg = page.share_chart([page.Row("a", shares=(0.5, 0.43, 0.07))], ("a", "b", "c"), "t")
+    rooms = re.findall(r'<rect class="bar s\d" x="([0-9.]+)" y="3" width="([0-9.]+)"', svg)
+    places = [float(number) for room in rooms for number in room]
+    assert places == pytest.approx([100, 158, 258, 135.9, 393.9, 22.1], abs=0.1)
+    assert re.findall(r'class="inside".*?>(\d+)<', svg) == ["50", "43"]
+    assert 'class="mark" d="M258.0 0' in svg
+    svg = page.dot_chart([page.Row("a", 0.5, 0.4, 0.8)], "t", "{:.2f}".format)
+    assert 'd="M100.0 12.5H354.0"' in svg
+    assert 'cx="163.5"' in svg
+    assert svg.count(">0.50<") == 2  # a tick, and the value
+    assert [page.diverging(n) for n in (1, 0.5, 0)] == ["#005c9e", "#ffffff", "#d55e00"]
+    assert [page.ink_on(n) for n in (0.1, 0.4, 0.9)] == ["#fff", "#111", "#fff"]
+    spots = np.array([[0.0, 0], [30, 0], [0, 10], [np.nan, np.nan]])
+    assert spot_radius(spots) == pytest.approx(4.6)
+    marks = heat_marks(spots, {0: 0.47, 1: 0.3, 2: 0.9, 3: 0.5}, 4.6, 0.05)
+    assert re.findall(r">(\d+)<", marks) == ["47", "30", "90"]
+    assert marks.count("stroke-width") == 1
