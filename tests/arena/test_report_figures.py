@@ -613,7 +613,9 @@ def test_comparisons(data: dict[str, Any]) -> None:
 
 
 def test_charts_show_the_figures(data: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: dict[str, Any] = {}
+    data, shown = renumbered(data, count(0.2, 0.0003)), dict[str, Any]()
+    wide = {"10": 3, "13": 1, "31": 2, "50": 1}
+    data["length"][0].update(standard_deviation=5, games_by_plies=wide)
     for name in ("line_chart", "dot_chart", "share_chart"):
         monkeypatch.setattr(
             page, name, lambda rows, *others, **_: shown.update({others[0]: rows, others[1]: rows})
