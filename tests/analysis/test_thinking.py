@@ -93,6 +93,7 @@ def test_wins_and_losses_of_either_player_are_told_in_the_movers_view(
         check(analysis, position)
         assert wins in (None, analysis.best.text)
     assert proven.estimate == proven.best.estimate == exact
+    assert all(move.estimate.exact for move in proven.moves) == (wins is None)
     assert counted.moves[-1].estimate == (Estimate(note="not better") if wins else counted.estimate)
 
 
@@ -102,6 +103,7 @@ def test_thinking_goes_on_and_follows_the_game(with_network):
     more = thinker.think(Budget(simulations=60))
     assert (first.simulations, more.simulations) == (40, 60)
     assert more.seconds > first.seconds
+    assert more.speed == pytest.approx(60 / more.seconds)
     thinker.play(more.best.action)
     kept = thinker.analysis()
     assert (kept.simulations, kept.seconds, kept.speed) == (more.best.visits - 1, 0, 0)
@@ -121,6 +123,15 @@ def test_uct_tells_visits_and_chances():
     assert analysis.best.estimate == Estimate(0.0, 0.0, 1.0, 0.0)
     explored = analyse_position(from_start(), "uct:900?exploration=1000")
     assert all(90 <= move.visits <= 110 for move in explored.moves)
+    twice = np.repeat(GAME.start(0).states, 2)
+    result = make_agent("uct:900?exploration=1000", GAME, 1).search(twice)
+    assert (abs(result.visits - 100) <= 10).all()
+    assert (result.action_values[0] != result.action_values[1]).any()  # other random numbers
+
+
+def test_the_shipped_agent_is_asked_where_none_is_named():
+    for game, name in ((make_game("corso"), "corso"), (GAME, "uct")):
+        assert analyse_position(game.start(0), budget=Budget(1)).agent == name
 
 
 def test_alphabeta_tells_a_score_of_what_it_does_not_see():
@@ -181,7 +192,7 @@ def test_a_level_tells_what_its_network_thinks():
 def test_unknown_draws_leave_the_value():
     assert Estimate.of(0.5, float("nan")) == Estimate(0.5)
     assert Estimate.of(float("nan"), float("nan")) == Estimate()
-    assert Estimate.of(0.5, 0.9).draw == 0.5
+    assert Estimate.of(-0.5, 0.9) == Estimate(-0.5, 0.0, 0.5, 0.5)
 
 
 # Whole games.
@@ -204,10 +215,31 @@ def test_the_move_that_lost_most_is_found(with_network):
     assert (second.text, second.best_value, second.value) == ("c1", 0.0, -1.0)  # a fork follows
     assert worst.before.best.text == "a3"
     assert analysis.mean_loss(1) == pytest.approx(1 / 3)
-    unknown = replace(analysis.moves[1], value=None)
+    unknown, better, little, least = (
+        replace(analysis.moves[1], best_value=0.01, value=value)
+        for value in (None, 0.02, 0.004, 0.006)
+    )
+    assert better.loss == 0
+    assert replace(analysis, moves=(least, little, better, unknown)).worst() == [little]
     more = replace(analysis, moves=(*analysis.moves, unknown))
     assert more.mean_loss(1) == analysis.mean_loss(1)
-    json.dumps(analysis.as_json(), allow_nan=False)
+    told = json.loads(json.dumps(analysis.as_json(), allow_nan=False))
+    assert told["values"] == pytest.approx(analysis.values, abs=1e-4)
+    assert told["worst"] == [move.ply for move in analysis.worst()]
+    assert told["worst"][:2] == [5, 4]
+    losses = [each["loss"] for each in told["moves"]]
+    assert told["mean_loss"] == pytest.approx([sum(losses[n::2]) / 3 for n in (0, 1)], abs=1e-4)
+    for number, (each, move) in enumerate(zip(told["moves"], analysis.moves, strict=True)):
+        best = move.before.moves[0]
+        assert (each["ply"], each["mover"]) == (number + 1, f"player_{number % 2}")
+        assert (each["move"], each["best"], each["pv"][0]) == (
+            BLUNDER[number],
+            best.text,
+            best.text,
+        )
+        assert each["exact"] == move.before.estimate.exact
+    unfinished = analyse_game(GAME, 0, blunder()[:-1], with_network, Budget(simulations=4000))
+    assert (unfinished.values[-1], unfinished.is_complete) == (-1, True)
 
 
 def test_a_player_moves_twice_after_a_random_start():
