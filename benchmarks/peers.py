@@ -47,7 +47,7 @@ from common import Row, new_parser, print_table
 CONFIGS = Path(__file__).resolve().parent.parent / "examples" / "classics" / "configs"
 PEERS = ("pgx", "jax", "mctx", "envpool", "open_spiel", "flax", "pettingzoo")
 OURS, EIGHT_BITS = "ludarium", "ludarium, eight bits"
-NETWORK = {"channels": 32, "blocks": 4}
+NETWORK: dict[str, Any] = {"channels": 32, "blocks": 4}
 LEARNER_BATCH = 256
 NETWORK_BATCH = 256
 FROM_PYTHON = "ludarium, actions from Python"
