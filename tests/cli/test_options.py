@@ -111,7 +111,7 @@ PLACES = {
     "report": "cli.report.make_report cli.report.compare_options",
     "analyse": "cli.analyse.make_thinker cli.analyse.analyse_game cli.analyse.plot_values",
     "engine": "cli.common.game_of cli.engine.Engine",
-    "export": "models.export.export_checkpoint play.native.write_library",
+    "export": "models.export.export_checkpoint cli.export.write_library",
     "push": "cli.push.hub.push",
     "bench": "cli.bench.measure",
     "code": "cli.code.units_of",
@@ -128,7 +128,7 @@ PLACES = {
     "render": "cli.render.contact_sheet cli.render.gif cli.render.png cli.render.write_whole "
     "training.agents.network.NetworkAgent.search",
     "play": "cli.terminal.random.SystemRandom cli.terminal._TerminalGame cli.play._site_with "
-    "play.server.PageServer",
+    "cli.play.PageServer",
 }
 #: What they answer, by what takes their arguments and these.
 ANSWERS: dict[str, Callable[[Take, Mapping[str, Any]], Any]] = {
