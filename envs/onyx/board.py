@@ -66,6 +66,8 @@ _FAULTS = (
         f"{letter} joins its sides, so the game is over and the other player to move: write {{0}}"
         for letter in _LETTERS
     ),
+    "V and H cross, and there is neither {0:midpoints} nor {1:midpoints}: the last of the four "
+    "stones would have captured two",
 )
 #: The events that `events` counts; the last only under the swap rule.
 _EVENTS = ("pair captured", "two pairs captured at once", "midpoint taken", "swap")

@@ -178,16 +178,22 @@ def _capture(tables, state, corner, colour):
     other = STONE << (1 - colour)
     lost = 0
     for k in range(tables.square_count[corner]):
-        opposite = int(state.board[tables.opposites[corner, k]])
-        one = int(state.board[tables.sides[corner, k, 0]])
-        two = int(state.board[tables.sides[corner, k, 1]])
-        middle = int(state.board[tables.middles[tables.squares[corner, k]]])
-        if (opposite & own) != 0 and (one & two & other) != 0 and middle == EMPTY:
-            lost |= one | two
-            _remove(tables, state, int(tables.sides[corner, k, 0]))
-            _remove(tables, state, int(tables.sides[corner, k, 1]))
+        if crosses(tables, state, corner, k, own, other):
+            for side in range(2):
+                lost |= int(state.board[tables.sides[corner, k, side]])
+                _remove(tables, state, int(tables.sides[corner, k, side]))
     if (lost & JOINED) != 0:
         join_anew(tables, state, 1 - colour)
+
+
+@rule
+def crosses(tables, state, corner, k, own, other):
+    """Whether a stone `own` on a corner captures two of `other` in the k-th of its squares."""
+    opposite = int(state.board[tables.opposites[corner, k]])
+    one = int(state.board[tables.sides[corner, k, 0]])
+    two = int(state.board[tables.sides[corner, k, 1]])
+    middle = int(state.board[tables.middles[tables.squares[corner, k]]])
+    return (opposite & own) != 0 and (one & two & other) != 0 and middle == EMPTY
 
 
 @rule

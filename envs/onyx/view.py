@@ -18,6 +18,7 @@ from .rules import (
     H,
     V,
     count_corner,
+    crosses,
     init,
     join_anew,
 )
@@ -32,9 +33,9 @@ LINK = 1
 #: Reasons why a point cannot be chosen, or sides cannot be swapped.
 IS_TAKEN, NO_MIDPOINT, NO_SWAP_RULE, NO_SWAP_NOW = range(4)
 
-#: Fields of a position's text, and its faults, each by colour.
+#: Fields of a position's text, and its faults, the first two by colour.
 MIDPOINTS, PLIES, SWAPPED = range(3)
-UNEVEN, IS_OVER = OWN, OWN + 2
+UNEVEN, IS_OVER, CROSSED = OWN, OWN + 2, OWN + 4
 
 
 @rule
@@ -187,7 +188,11 @@ def read_text(tables, state, said):
     for corner in range(corners):
         if state.board[corner] != EMPTY:
             for k in range(tables.square_count[corner]):
-                count_corner(tables, state, int(tables.squares[corner, k]), 1)
+                square, own = int(tables.squares[corner, k]), int(state.board[corner])
+                count_corner(tables, state, square, 1)
+                if crosses(tables, state, corner, k, own, STONES ^ own):
+                    note(said, 2 * square, 2 * square + 1, 0)
+                    return CROSSED
     for colour in range(2):
         join_anew(tables, state, colour)
     moved = 1 - mover ^ int(state.v_player)

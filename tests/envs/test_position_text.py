@@ -143,6 +143,7 @@ def test_the_pile_of_obelisk_decides_the_text() -> None:
         ("onyx", {"size": 6}, "6/6/6/6/6/6 0 plies=2", "this board takes 0 plies, or 4, 8, 12"),
         ("onyx", {"size": 6}, "6/6/6/6/6/6 0 midpoints=Va1", "has 'Va1'; write V or H and"),
         ("onyx", {"size": 6}, "V5/V5/V5/VH4/VHHH2/VHH3 0", "V joins its sides, so the game"),
+        ("onyx", {"size": 6}, "6/VH4/HV4/6/6/6 0", "there is neither Vab45 nor Hab45: the last"),
         ("osiron", {}, "DDDDD/DDDDDDL/DLLLLLL/LLLLL 0", "so that player_1 is to move"),
         ("osiron", {}, "5/7/7/5 0", "the board has 0 L and 0 D, not 12 and 12"),
         ("osiron", {}, f"{_OSIRON} 0 seen0=fff", "seen0 has 'fff'; write the set"),

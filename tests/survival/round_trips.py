@@ -132,6 +132,8 @@ def _is_alike(tables, room):
         same &= texts[0].text[place] == texts[1].text[place]
     for action in range(masks.shape[1]):
         same &= masks[0, action] == masks[1, action]
+    if one.outcome != ONGOING:  # what kind of action ended a game is no part of its text
+        return same
     for plane in range(planes.shape[1]):
         for cell in range(planes.shape[2]):
             same &= planes[0, plane, cell] == planes[1, plane, cell]
