@@ -573,6 +573,7 @@ def test_networks_whose_compiler_was_left_out_are_sources_that_cannot_be_read(
 def test_what_has_no_plain_form_names_what_brings_the_compiler(
     code_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("LUDARIUM_CODE", "own")
     monkeypatch.setattr(compiler, "find_spec", lambda name: None)
     units = network_units.__wrapped__()
     kernel = units["vectors_in_float32"].kernels["vectors_in_float32"]
