@@ -14,6 +14,7 @@ from ludarium.models import build_network
 from ludarium.training.agents import RESIGN, Agent, RandomAgent, make_agent, read_agent
 from ludarium.training.agents.timed import TimedNetworkAgent
 from ludarium.training.evaluation import play_match
+from ludarium.training.exact_values import Value, ValueBounds
 from ludarium.training.networks import network_shape
 from tests.analysis.corso_positions import minimax
 from tests.games import after, children
@@ -95,6 +96,76 @@ def test_an_action_that_is_proven_to_lose_is_not_played():
     for limit in (200, 100_000):  # too few for the value of the position, and enough
         assert EndgameAgent(blind, limit).choose(position) == 2
     assert EndgameAgent(blind, 1).choose(position) == 3
+
+
+class Scripted:
+    """A solver that searched 1,000 positions before, and answers as it is told.
+
+    Args:
+        answers: for no action, and for actions from the start: bounds for the player to move, and
+            how many positions the search for them takes.
+    """
+
+    def __init__(self, answers):
+        self.answers, self.nodes, self.asked = answers, 1000, []
+
+    def answer(self, position, limit, leads):
+        played = set(range(9)) - set(position.legal_actions.tolist())
+        low, high, nodes = self.answers[played.pop() if played else None]
+        self.nodes += nodes
+        self.asked.append((limit, leads))
+        return ValueBounds(low, high)
+
+
+LOSS, DRAW, WIN = Value(-1), Value(0), Value(1)
+
+
+@pytest.mark.parametrize(
+    ("answers", "chosen", "limits"),
+    [
+        # A draw, which the choice would lose; the searches of actions may take all that is left.
+        ({None: (DRAW, DRAW, 11), 4: (WIN, WIN, 10), 8: (DRAW, DRAW, 1)}, 8, [51, 90, 80]),
+        ({None: (DRAW, DRAW, 11), 4: (LOSS, DRAW, 10)}, 4, [51, 90]),
+        # Proven bounds that are too low, though more may be there.
+        ({None: (WIN, WIN, 1), 4: (LOSS, WIN, 9), 8: (LOSS, LOSS, 9)}, 8, [51, 100, 91]),
+        # Not found: each action gets half of what is left, and what may be a draw is played.
+        ({None: (LOSS, WIN, 11), 4: (WIN, WIN, 10), 8: (DRAW, WIN, 1)}, 8, [51, 45, 40]),
+        ({None: (LOSS, DRAW, 11), 4: (LOSS, WIN, 1)}, 4, [51, 45]),
+        # Nothing is left: the choice.
+        ({None: (LOSS, WIN, 51), 4: (WIN, WIN, 49), 8: (WIN, WIN, 1)}, 4, [51, 25, 1]),
+        ({None: (LOSS, WIN, 101)}, 4, [51]),
+        # All actions lose.
+        ({None: (LOSS, LOSS, 1)}, 4, [51]),
+    ],
+)
+def test_searches_share_the_positions_of_a_move(answers, chosen, limits):
+    game = TicTacToe()
+    agent = EndgameAgent(Stubborn(game, [0, 1, 2, 3, 9, 4, 5, 6, 8]), 101)
+    agent._solver = Scripted(answers)
+    assert agent.choose(game.start()) == chosen
+    assert agent._solver.asked == [(limit, False) for limit in limits]
+
+
+def test_a_lost_position_is_lost_by_as_little_as_can_be():
+    game = make_game("corso", size=3)
+    agent = EndgameAgent(Stubborn(game, [0, 1, 2, 3, 9, 4, 5, 6, 8]), 101, points=True)
+    by_2, by_3 = Value(-1, -2), Value(-1, -3)
+    answers = {None: (by_2, by_2, 1), 4: (-by_3, -by_3, 1), 8: (-by_2, -by_2, 1)}
+    agent._solver = Scripted(answers)
+    assert agent.choose(game.start()) == 8
+    assert agent._solver.asked == [(51, True), (100, True), (99, True)]
+
+
+def test_a_new_game_forgets_searches_and_restarts_the_player():
+    game = TicTacToe()
+    agent = EndgameAgent(RandomAgent(game, 1))
+    searched = agent._solver
+    agent.restart(7)
+    assert agent._solver is not searched
+    states = game.start().states.repeat(40)
+    np.testing.assert_array_equal(
+        agent.player.actions(states), RandomAgent(game, 7).actions(states)
+    )
 
 
 def test_it_never_loses_what_it_can_search():

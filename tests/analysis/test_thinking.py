@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 from dataclasses import replace
@@ -19,11 +20,12 @@ from ludarium.arena.level import LevelAgent
 from ludarium.arena.level_params import LevelParams
 from ludarium.envs import Position, make_game
 from ludarium.models import build_network
-from ludarium.training.agents import Agent, make_agent
+from ludarium.training.agents import Agent, make_agent, timed
 from ludarium.training.agents.agent import GameInPlay
 from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.agents.timed import TimedNetworkAgent
 from ludarium.training.networks import network_shape
+from ludarium.training.search import TreeSearch
 from tests.games import after
 from tests.oddity import Oddity
 from tests.progress import Told
@@ -307,13 +309,122 @@ def test_memory_is_shared_by_the_games_in_play(monkeypatch):
     assert (tree.state == position.states).all()
 
 
-class Clock(threading.local):
-    """Of each thread its own, which goes on by a tenth of a millisecond when it is looked at."""
+class Searches:
+    """What `TimedNetworkAgent` asks of its searches, on a machine of three cores.
 
-    now = 0.0
+    Attributes:
+        made: number of batches and memory of each new search.
+        budgets: of each call of ``think``.
+        emptied: how often a cache of a thread was emptied.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.made: list[tuple[int, int]] = []
+        self.budgets: list[Budget] = []
+        self.emptied = 0
+        think = TreeSearch.think
+
+        def make(*arguments: Any) -> TreeSearch:
+            self.made.append((len(arguments[4]), arguments[5]))
+            return TreeSearch(*arguments)
+
+        def think_little(search: TreeSearch, budget: Budget) -> None:
+            self.budgets.append(budget)
+            think(search, Budget(simulations=2))
+
+        def empty(cache: Any) -> None:
+            self.emptied += 1
+
+        monkeypatch.setattr(timed, "available_cores", lambda: 3)
+        monkeypatch.setattr(timed, "_MEMORY", 12_000_000)
+        monkeypatch.setattr(timed, "TreeSearch", make)
+        monkeypatch.setattr(TreeSearch, "think", think_little)
+        monkeypatch.setattr(timed, "empty", empty)
+
+    def new_agent(self, seconds: float = 1) -> TimedNetworkAgent:
+        network = build_network(network_shape(GAME), 4, 1)
+        agent = TimedNetworkAgent(GAME, network, seconds, backend="eager")
+        self.made.clear()
+        self.budgets.clear()
+        return agent
+
+
+def games_in_play(count: int) -> list[GameInPlay]:
+    return [GameInPlay(GAME, each, 0, 0, GAME.start(0).states, []) for each in range(count)]
+
+
+def test_one_position_gets_all_cores_and_of_several_each_gets_one(monkeypatch):
+    searches = Searches(monkeypatch)
+    agent = searches.new_agent()
+    agent.search(GAME.start(0).states)
+    agent.search(GAME.start(0).states.repeat(2))
+    agent.search(GAME.start(0).states.repeat(5))
+    assert searches.made == [(3, 12_000_000)] + 2 * [(1, 6_000_000)] + 5 * [(1, 4_000_000)]
+    games = games_in_play(2)
+    agent.play(games, GAME.start(0).states.repeat(2))
+    agent.play(games[:1], GAME.start(0).states)  # the other has ended
+    assert len(games[0].memory.search.batches) == 3
+    assert len(searches.made) == 10
+
+
+def test_games_that_end_leave_their_memory_to_others(monkeypatch):
+    searches = Searches(monkeypatch)
+    agent = searches.new_agent()
+    games = games_in_play(6)
+    agent.begin(games)
+    agent.play(games[:1], GAME.start(0).states)
+    agent.finish(games[:4])
+    assert games[0].memory is None
+    agent.play(games[4:5], GAME.start(0).states)
+    agent.play(games[:4], GAME.start(0).states.repeat(4))  # never begun
+    assert [memory for _, memory in searches.made] == [2_000_000, 6_000_000] + 4 * [3_000_000]
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(1, 0.75), (0.125, 0.0)])
+def test_setting_up_a_search_is_part_of_its_seconds(seconds, left, monkeypatch):
+    searches = Searches(monkeypatch)
+    agent = searches.new_agent(seconds)
+    monkeypatch.setattr(timed, "time", Clock(0.25))
+    agent.search(GAME.start(0).states)
+    agent.budget = Budget(simulations=7)
+    agent.search(GAME.start(0).states)
+    assert searches.budgets == [Budget(seconds=left), Budget(simulations=7)]
+
+
+def test_answers_are_forgotten_once_when_weights_change(monkeypatch):
+    searches = Searches(monkeypatch)
+    agent = searches.new_agent()
+    games, states = games_in_play(1), GAME.start(0).states
+    agent.play(games, states)
+    first = games[0].memory.search
+    assert searches.emptied == 0
+    monkeypatch.setattr(timed, "version_of", lambda evaluate: 77)
+    for _ in range(2):
+        agent.play(games, states)
+    assert searches.emptied == 3
+    assert games[0].memory.search is not first
+    assert len(searches.made) == 2
+
+
+def test_a_copy_of_an_agent_or_a_game_begins_with_a_new_tree(monkeypatch):
+    searches = Searches(monkeypatch)
+    agent = searches.new_agent()
+    games, states = games_in_play(1), GAME.start(0).states
+    agent.play(games, states)
+    agent, games = copy.deepcopy((agent, games))
+    assert games[0].memory is None
+    agent.play(games, states)
+    assert searches.made == 2 * [(3, 12_000_000)]
+
+
+class Clock(threading.local):
+    """Of each thread its own, which goes on by ``step`` seconds when it is looked at."""
+
+    def __init__(self, step: float = 1e-4) -> None:
+        self.now, self.step = 0.0, step
 
     def perf_counter(self) -> float:
-        self.now += 1e-4
+        self.now += self.step
         return self.now
 
 
