@@ -174,9 +174,9 @@ def machine(cores: int, given: argparse.Namespace) -> str:
         for line in Path("/proc/cpuinfo").read_text().splitlines()
         if line.startswith("model name")
     ]
-    load, busy = os.getloadavg()[0], ""
-    if load > 1:
-        busy = f" **The machine was busy (load {load:.1f}): the figures are not for quoting.**"
+    others, busy = busy_cores(), ""
+    if others > 0.2:
+        busy = f" **Other work took {others:.1f} cores: the figures are not for quoting.**"
     versions = ", ".join(f"{each} {version(each)}" for each in PEERS)
     return (
         f"Measured on {time.strftime('%Y-%m-%d')} on {names[0] if names else platform.machine()}, "
@@ -184,6 +184,17 @@ def machine(cores: int, given: argparse.Namespace) -> str:
         f"median of {given.repeats} measurements of {given.seconds:g} s, of "
         f"{min(FEW, given.repeats)} in self-play, in learning and for the start.{busy}"
     )
+
+
+def busy_cores() -> float:
+    """How many cores other processes use now, in two seconds of waiting; Linux only."""
+    ticks = []
+    for seconds in (2, 0):
+        idle = Path("/proc/stat").read_text().split(maxsplit=6)[4:6]  # and waiting for a disk
+        ticks.append((sum(map(int, idle)), time.monotonic()))
+        time.sleep(seconds)
+    (idle, begin), (idle_after, end) = ticks
+    return os.cpu_count() - (idle_after - idle) / os.sysconf("SC_CLK_TCK") / (end - begin)
 
 
 def page(tables: Mapping[str, Any], has_picture: bool, stem: str) -> str:

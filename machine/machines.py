@@ -14,7 +14,7 @@ from . import calling
 _X86, _ARM = ("v2", "v3", "v4", "vnni"), ("neon", "dotprod")
 #: All kinds of processors: levels of x86-64, and of Arm.
 KINDS = (*_X86, *_ARM)
-#: The kinds that rules and searches, batches, and networks are compiled for.
+#: The kinds that rules and searches, batches and playouts, and networks are compiled for.
 OF_RULES = ("v2", "v3", "neon")
 OF_BATCHES = ("v2", "v3", "v4", "neon")
 OF_NETWORKS = ("v2", "v3", "vnni", "neon", "dotprod")
