@@ -190,11 +190,11 @@ def busy_cores() -> float:
     """How many cores other processes use now, in two seconds of waiting; Linux only."""
     ticks = []
     for seconds in (2, 0):
-        idle = Path("/proc/stat").read_text().split(maxsplit=6)[4:6]  # and waiting for a disk
-        ticks.append((sum(map(int, idle)), time.monotonic()))
+        unused = Path("/proc/stat").read_text().split(maxsplit=6)[4:6]  # idle, or waits for a disk
+        ticks.append((sum(map(int, unused)), time.monotonic()))
         time.sleep(seconds)
     (idle, begin), (idle_after, end) = ticks
-    return os.cpu_count() - (idle_after - idle) / os.sysconf("SC_CLK_TCK") / (end - begin)
+    return (os.cpu_count() or 1) - (idle_after - idle) / os.sysconf("SC_CLK_TCK") / (end - begin)
 
 
 def page(tables: Mapping[str, Any], has_picture: bool, stem: str) -> str:
