@@ -103,6 +103,13 @@ def _too_large(name: str, what: str, size: str, limit: int) -> str:
     return f"{name} has {size}; {what} has at most {limit:,}"
 
 
+#: Types in the words of msgspec's errors, and in ours.
+_TYPES = {
+    **{"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false"},
+    **{"array": "a list", "object": "an object"},
+}
+
+
 class MisfitError(ValueError):
     """Data of a wrong type.
 
@@ -181,12 +188,17 @@ def _misfit(
             value = value[name or int(index)]
     except (LookupError, TypeError):  # the place is within a mapping, whose keys the path lacks
         value = {}
+    accepted = ", ".join(map(str, _accepted(kind, steps)))
+    if reason.startswith("expected `"):
+        types, _, bounds = reason.removeprefix("expected `").partition("`")
+        words = dict.fromkeys(_TYPES.get(each, each) for each in types.split(" | "))
+        accepted = " or ".join(words) + bounds.partition(", got `")[0]
+    if accepted:
+        reason = f"accepted: {accepted}"
     if isinstance(value, dict):  # the reason names its key
         return MisfitError(": ".join(part for part in (what, place, reason) if part), key)
-    if reason.startswith("invalid enum value"):
-        accepted = _accepted(kind, steps)
-        reason = f"accepted: {', '.join(map(str, accepted))}" if accepted else reason
-    return MisfitError(f"{what}: {place or 'it'} is {quoted(value)}: {reason}", key)
+    mark = ";" if accepted else ":"
+    return MisfitError(f"{what}: {place or 'it'} is {quoted(value)}{mark} {reason}", key)
 
 
 def _accepted(kind: inspect.Type, steps: list[tuple[str, str]]) -> list[Any]:

@@ -369,7 +369,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
         ({"version": 7}, "is of corso version 7; this is version 0"),
         ({"options": {"size": 3000}}, "arena.json: "),
         ({"agents": ["random", "a\x1b[2J"]}, "is not the name of an agent"),
-        ({"agents": 7}, "holds no tournament: agents is 7: expected `array`"),
+        ({"agents": 7}, "holds no tournament: agents is 7; accepted: a list"),
         ({"games": 10**9}, "3,000,000,000 games are more than 10,000,000"),
         ({"seed": -1}, "seed is -1; accepted"),
         ({"opening_plies": "2"}, "opening_plies is '2'"),

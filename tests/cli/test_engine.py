@@ -203,21 +203,21 @@ QUERY = {"id": "foo", "moves": ["b2"]}
         ({"moves": []}, "id", "id is None; needed: a text"),
         ({"id": "x" * 201, "moves": []}, "id", "at most 200"),
         ({"id": "foo"}, "moves", "missing required field `moves`"),
-        ({"id": "foo", "moves": "b2"}, "moves", "moves is 'b2': expected `array`"),
+        ({"id": "foo", "moves": "b2"}, "moves", "moves is 'b2'; accepted: a list"),
         ({"id": "foo", "moves": [["B", "b2"]]}, "moves", r"moves\[0\] is"),
         ({"id": "foo", "moves": ["b2", "b2"]}, "moves", "move 2: .* taken"),
         ({"id": "foo", "moves": ["\x1b[31m"]}, "moves", "move 1"),
         ({"id": "foo", "moves": [*MOVES, "a3", "c1"]}, "moves", "move 6: .*over"),
         ({**QUERY, "analyzeTurns": [2]}, "analyzeTurns", "from 0 to 1"),
-        ({**QUERY, "analyzeTurns": [True]}, "analyzeTurns", "is True: expected `int`"),
+        ({**QUERY, "analyzeTurns": [True]}, "analyzeTurns", "is True; accepted: a whole number"),
         ({**QUERY, "analyzeTurns": []}, "analyzeTurns", "is empty"),
-        ({**QUERY, "simulations": -1}, "simulations", "is -1: expected `int` >= 0"),
+        ({**QUERY, "simulations": -1}, "simulations", "is -1; accepted: a whole number >= 0"),
         ({**QUERY, "seconds": 1e9}, "seconds", "<= 86400"),
         ({**QUERY, "reportDuringSearchEvery": 0}, "reportDuringSearchEvery", ">= 0.01"),
         ({**QUERY, "analyzeTurns": [0], "priorities": [1, 2]}, "priorities", "a number for each"),
-        ({**QUERY, "seed": -1}, "seed", "is -1: expected `int` >= 0"),
+        ({**QUERY, "seed": -1}, "seed", "is -1; accepted: a whole number >= 0"),
         ({**QUERY, "seed": 2**128}, "seed", "accepted: 0 to 2"),
-        ({"id": "foo", "action": "quit"}, "action", "'quit': accepted: query_version, terminate, "),
+        ({"id": "foo", "action": "quit"}, "action", "'quit'; accepted: query_version, terminate, "),
         ({"id": "foo", "action": "terminate"}, "terminateId", "the id of a query"),
     ],
 )
@@ -289,7 +289,7 @@ def test_the_session_in_the_documentation(monkeypatch, capsys):
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     for answer in answers:
         if "version" in answer:
-            answer["version"] = "0.1.0"
+            answer |= {"version": "0.1.0", "game": "noughts"}  # the guide's name for it
         if "rootInfo" in answer:
             answer["rootInfo"]["seconds"] = 0.0
     assert sorted(map(json.dumps, answers)) == sorted(map(json.dumps, expected))

@@ -1082,7 +1082,7 @@ def with_block(**entries: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("catalogue", "words"),
     [
-        ([], ["expected `object`"]),
+        ([], ["accepted: an object"]),
         (changed(lambda c: c.pop("black")), ["field `black`"]),
         (changed(lambda c: c["tower"].update(height=0)), ["tower.height is 0"]),
         (changed(lambda c: c["black"].update(cubes=[[0, 0, 0], [0, 0, 1]])), ["has 2 cubes"]),
