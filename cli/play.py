@@ -77,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_simulations(parser, "a trained opponent's simulations for each move", DEFAULT_SIMULATIONS)
     add_options(parser)
+    add_position(parser, "the position to begin with instead of the start")
     page = parser.add_argument_group("in the browser")
     page.add_argument(
         "--no-browser", action="store_true", help="print the page's address, and open no browser"
@@ -90,7 +91,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     terminal = parser.add_argument_group("in the terminal")
     terminal.add_argument("--terminal", action="store_true", help="play there")
     terminal.add_argument("--resume", metavar="FILE", help="continue a saved game")
-    add_position(terminal, "the position to begin with instead of the start")
     terminal.add_argument(
         "--json", action="store_true", help="the record of the game as JSON on standard output"
     )
@@ -101,7 +101,7 @@ def run(given: argparse.Namespace) -> int:
     word = given.opponent_or_game.partition(":")[0]
     if word.isidentifier() and find_kind(word) is None and not os.path.exists(word):
         find_game(word)  # an unknown word is taken for a game
-    of_terminal = ("terminal", "resume", "position", "json")
+    of_terminal = ("terminal", "resume", "json")
     asked = [f"--{name}" for name in of_terminal if getattr(given, name)]
     of_page = ["--no-browser"] * given.no_browser + ["--port"] * (given.port is not None)
     if asked and of_page:
@@ -151,12 +151,14 @@ def _choose(given: argparse.Namespace) -> tuple[Variant, str]:
         else Variant.of(game)
     )
     asked = {"g": game.name, "o": variant.id}
+    if given.position is not None:
+        asked["f"] = variant.game.start(0, given.position).text
     against = _opponent(given, opponent, variant)
     if against:
         is_drawn = given.seat in (None, "random")
         seat = random.SystemRandom().randrange(2) if is_drawn else given.seat
         asked |= {"seat": str(seat), "opponent": against}
-    return variant, urlencode(asked, safe=":=@")
+    return variant, urlencode(asked, safe=":=@/")
 
 
 def _opponent(given: argparse.Namespace, spec: AgentSpec, variant: Variant) -> str:

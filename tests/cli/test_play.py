@@ -73,6 +73,10 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Variant]]:
             "g=onyx&o=onyx-size=8&seat=1&opponent=network:64",
         ),
         (["tictactoe", "--port", "8000"], "g=tictactoe&o=tictactoe"),
+        (
+            ["corso", "--position", "5/2O2/1X3/5/5 0", "--opponent", "random"],
+            "g=corso&o=corso&f=5/2O2/1X3/5/5+0&seat=1&opponent=random",
+        ),
     ],
 )
 def test_the_address_says_what_was_chosen(served, arguments, fragment):
