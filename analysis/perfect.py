@@ -26,7 +26,7 @@ class SolvedAgent(Agent):
         solution: the game's solution.
         name, seed: see `Agent`.
         hard: draw among those best actions after which the fewest replies keep the value: who wins,
-            not how soon. It needs a `TableSolution`.
+            not how soon; only by a `TableSolution`.
 
     Attributes:
         solution: the same solution.
@@ -97,10 +97,11 @@ def _hardest(table: TableSolution, states: np.ndarray, best: np.ndarray) -> np.n
 
 @dataclass(frozen=True, kw_only=True)
 class PerfectSpec(AgentSpec):
-    """An agent with exact play: it wins won positions, and never loses drawn ones.
+    """An agent that plays one of the best actions of a game's solution.
 
     With a table of all positions it wins as fast as possible, else draws, else loses as slowly as
-    possible. Corso's solution searches, and documents its own preferences.
+    possible. A solution that searches, such as Corso's, documents what it prefers and how far its
+    search goes.
     """
 
     usage = "perfect"

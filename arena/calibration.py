@@ -4,8 +4,8 @@ A survey rates points of the path by matches between neighbours. The first level
 scores 60 % against random play. Then levels are placed from the strongest down: each next one where
 the survey, corrected by all matches against the level above, predicts the wanted step. A
 match then measures the step; if its score is not near the target, the level moves and is measured
-again. At last the second level goes if it is too near to the first, or another comes between them
-if it is too far.
+again. Unless a number of levels is asked for, at last the second level goes if it is too near to
+the first, or another comes between them if it is too far.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _FIRST_ELO = elo_difference(FIRST_SCORE)
 _FEWEST_LEVELS = 8
 _LOWEST_SURVEYED = -1.0
 _MOST_TRIES = 8
-#: Standard deviation of the true step from the survey's, in Elo points.
+#: Standard deviation of the error of a surveyed step, in Elo points.
 _SURVEY_SPREAD = 60.0
 _LEAST_SLOPE = 5.0  # Elo points per unit of strength, so that every rating has one strength
 _TOO_WEAK = "the agent is hardly stronger than random play: there is no room for levels between"
@@ -67,7 +67,7 @@ class MatchRunner:
         simulations: simulations of the strongest level.
         games: games of a match that measures a step.
         seed: seed from which each match derives its own.
-        played: how many matches were played.
+        played: number of the next match, from which its seed derives.
     """
 
     game: Game
@@ -120,8 +120,9 @@ def calibrate(
         simulations: simulations of the strongest level, for each move.
         games: games of each match that measures a step, a multiple of 4. Matches that place the
             first level have twice as many, all others half as many.
-        levels: how many, at even steps over the whole range; default: as many steps of
-            `TARGET_SCORE` as fit, or about 8 levels at smaller steps if these would be fewer.
+        levels: how many, 2 to 50, at even steps over the whole range; fewer if there is no room
+            for as many. Default: as many steps of `TARGET_SCORE` as fit, or about 8 levels at
+            smaller steps if these would be fewer.
         seed: seed of all games; the same arguments give the same levels and matches.
         progress: counts the finished games of each match.
 
@@ -252,7 +253,7 @@ class _Placed:
 def _place(
     runner: MatchRunner, survey: _Survey, top: float, step: float, levels: int | None
 ) -> tuple[list[float], list[LevelMatch]]:
-    """Place levels from the first one, near random play, up to the one of strength ``top``.
+    """Place the first level, near random play, then the others from ``top`` down.
 
     Returns:
         Their strengths, ascending, and the matches that measured them.
@@ -265,8 +266,8 @@ def _place(
     )
     if first.strength >= top:
         raise ValueError(_TOO_WEAK)
-    # 2. The levels between, from the strongest down: each by matches of the one above it, which
-    #    divides the rest of the way evenly.
+    # 2. The levels between, from the strongest down: each is measured by the one above it, and its
+    #    place divides the rest of the way into equal steps.
     above: list[_Placed] = []
     lowest = top
     while True:

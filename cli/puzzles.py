@@ -26,10 +26,10 @@ from .interrupt import STOPPED
 from .progress import shown_progress
 from .result import Result
 
-HELP = "list a game's puzzles, or make new ones"
+HELP = "count a game's puzzles by difficulty, or make new ones"
 DESCRIPTION = f"""\
-List a game's puzzles, or make new ones: positions in which one move alone keeps the win, or the
-draw, by exact values. The page has them too.
+Count a game's puzzles by difficulty (--json: all of them), or make new ones: positions in which one
+move alone keeps the win, or the draw, by exact values. The page of `ludarium play` has them too.
 
   ludarium puzzles corso                     how many of each difficulty ship
   ludarium puzzles corso --json              all of them, with moves and solutions
@@ -107,7 +107,5 @@ def _result(found: PuzzleSet, status: int = 0) -> Result:
         wins = sum(puzzle.value == "win" for puzzle in mine)
         rows.append([band, str(len(mine)), str(wins), str(len(mine) - wins)])
     table = text_table(["solved by level", "puzzles", "to win", "to draw"], rows)
-    text = (
-        f"{len(found.puzzles)} puzzles of {found.game}, from {found.made['rounds']} rounds of games"
-    )
+    text = f"{len(found.puzzles)} puzzles of {found.game}, from {found.made['rounds']} rounds"
     return Result(data, f"{text}\n\n{table}", status)

@@ -57,22 +57,28 @@ def report_text(report: dict[str, Any]) -> str:
         ]
         parts.append(text_table(["part of the game", "value lost a move", "proven"], rows))
         told = f"first mistake at ply {first['median_ply']:.0f} (median); " if first else ""
-        parts.append(f"{told}{found['games_without_mistake']} games without one")
+        parts.append(f"{told}{found['games_without_mistake']} games without a mistake")
     if report["positions"]:
         rows = [
             [row["set"], str(row["positions"]), _number(row["kept"], ".0%")]
             + [f"{row['kept_by_random_play']:.0%}", _number(row["value_lost"], ".2f")]
             for row in report["positions"]
         ]
-        header = ["exact positions", "of", "moves that keep the value", "random play", "value lost"]
+        header = [
+            "exact positions",
+            "number",
+            "moves that keep the value",
+            "random play",
+            "value lost",
+        ]
         parts.append(text_table(header, rows))
     if (told := report["answers"]) is not None:
         faults = "".join(f", {number} {fault}" for fault, number in told["faults"].items())
-        cost = "" if told["cost"] is None else f", cost {told['cost']:.4f}"
+        cost = "" if told["cost"] is None else f", cost {told['cost']:.4f} as the prices are given"
         wrong = _number(told["first_answer_wrong"], ".0%")
         parts.append(
             f"{told['answers']} answers to {told['decisions']} questions; the first had no legal "
-            f"move in {wrong}; resigned {told['resigned']}{faults}\n"
+            f"move in {wrong}; {told['resigned']} times no answer had one{faults}\n"
             f"{told['input_tokens']:,} tokens asked, {told['output_tokens']:,} answered, "
             f"{told['seconds']:.1f} s{cost}"
         )

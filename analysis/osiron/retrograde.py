@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -77,7 +78,7 @@ class Counts:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """The counts by name; those of wins and losses by plies."""
         counted = {"won": self.won, "lost": self.lost, "longest_win": self.longest_win}
         return {**counted, **vars(self)}
 
@@ -107,15 +108,16 @@ class SolvedTable:
 
         Raises:
             ValueError: the stored table is damaged.
+            OverflowError: a win takes more plies than a table can hold.
         """
-        path = table_path(rules)
-        if path.is_file():
-            return cls.load(path, rules)
+        with suppress(RuntimeError):  # the user has no home folder
+            if table_path(rules).is_file():
+                return cls.load(table_path(rules), rules)
         say(f"ludarium: solving osiron ({rules}), once, some seconds")
         table = cls.solve(rules)
         try:
-            table.save(path)
-        except OSError as error:
+            table.save(table_path(rules))
+        except (OSError, RuntimeError) as error:
             say(f"ludarium: the solution could not be kept: {error}")
         return table
 
@@ -129,7 +131,7 @@ class SolvedTable:
             threads: how many threads; by default one per core. The result does not depend on it.
 
         Raises:
-            ValueError: there is no thread.
+            ValueError: ``threads`` is below 1.
             OverflowError: a win takes more plies than the table can hold.
         """
         workers = available_cores() if threads is None else threads
@@ -159,14 +161,18 @@ class SolvedTable:
                     )
 
             parallel_for(decide, workers, workers)
-            progress.advance(1, f"{changed.sum():,} colourings decided in {layer} plies")
+            progress.advance(1, f"values of {changed.sum():,} places changed at {layer} plies")
             if not changed.any():
                 return cls(rules, words)
             marks, next_marks = next_marks, marks
         raise OverflowError(f"a win takes {WIN} plies or more: a byte does not hold that")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table to a file; return the path."""
+        """Write the table to a file; return the path.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         return write_table(path, _description(self.rules), self.words)
 
     @classmethod
@@ -184,9 +190,10 @@ class SolvedTable:
     def counts(self) -> list[list[Counts]]:
         """Counts for each phase, without a forbidden pair, and with each forbidden pair.
 
-        A position is a colouring in which nobody holds a circle that counts for them, and a
-        phase; in the second entry, which only phases with `RuleSet.forbids` have, with each pair
-        forbidden that may have been exchanged last, its ends being of different colours.
+        A position is a colouring in which nobody holds a circle that counts, in a phase. The first
+        entry counts positions without a forbidden pair. Only phases with `RuleSet.forbids` have the
+        second: it counts a colouring once for each pair that may have been exchanged last, which
+        is a pair whose ends differ in colour; that pair is forbidden.
         """
         counts = np.zeros((self.rules.phases, 2, 256), np.int64)
         kernels = specialise(templates, Osiron(movement=self.rules.movement))

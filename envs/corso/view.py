@@ -37,7 +37,7 @@ def show(tables, view, before, state, action, shown):
 
 @rule
 def word(tables, state, action):
-    """The second half of the words has expansions, written with an exclamation mark."""
+    """The action's number among the words, whose second half has expansions, such as ``c3!``."""
     return action + len(state.cells) * int(state.cells[action] != OPEN)
 
 
@@ -77,12 +77,13 @@ def write_text(tables, state, said):
 
 @rule
 def read_text(tables, state, said):
-    """Write the position with these marbles and dye, after the fewest plies that lead there.
+    """Write the position with these marbles and dye, after the fewest plies that the counts allow.
 
     What an expansion dyes stays dyed. So each marble that it expanded is a full cell from then on:
-    dyed, as all cells beside it. All dye is on full cells or beside them; and each player's turns
-    have to be found among marbles, and full cells. What is refused here, no play leads back to: an
-    accepted position has only accepted ones after it.
+    dyed, as all cells beside it. All dye is on full cells or beside them. Both players have had the
+    right number of turns, each of which left a marble or was part of making a full cell. Every
+    position that play reaches is accepted, so are some that it does not reach; and an accepted
+    position has only accepted ones after it.
     """
     init(tables, state, None)
     mover = int(said.mover)

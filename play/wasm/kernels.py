@@ -93,7 +93,7 @@ def game_read_text(game):
 
     Returns:
         ``2 * outcome + mover``; or -1 if it is no position of the game: then ``said.message`` says
-        why, and nothing else is written.
+        why, and position, mask and planes stay.
     """
     form, said = game.text_tables[0], game.said[0]
     fault = parse(form, said)
@@ -146,7 +146,10 @@ def game_random_action(game):
 
 @kernel
 def game_random_games(game, games):
-    """Play ``games`` random games from the start; return the plies, write ``counts``."""
+    """Play ``games`` random games from the start; return the plies, write ``counts``.
+
+    They overwrite the position, and leave mask and planes: restore it and call `game_show`.
+    """
     for outcome in range(len(game.counts)):
         game.counts[outcome] = 0
     return play_random_games(
@@ -168,7 +171,7 @@ def game_view(game, action):
 
 @kernel
 def game_word(game, action):
-    """Number of the text of an action, among the ``words`` of the scene."""
+    """Number of the text of an action among `Spec.words`, which the scene's JSON has too."""
     return find_word(game.tables, game.states, action)
 
 
@@ -197,7 +200,10 @@ def game_threats(game):
 
 @kernel
 def game_ownership(game, seed, playouts):
-    """Add up the owners of each cell at the ends of random games, in ``owner_sums``."""
+    """Write into ``owner_sums`` the sums of each cell's owners at the ends of random games.
+
+    ``playouts`` games go on from the present position; ``seed`` as `seed_stream` takes it.
+    """
     seed_stream(game.owner_rngs[0], seed)
     sum_owners(
         *(game.tables, game.states, game.scratch, game.owner_rngs[0]),
@@ -210,7 +216,7 @@ def game_ownership(game, seed, playouts):
 
 @kernel
 def search_seed(game, search, seed):
-    """Seed the root noise, as the ``seed`` of a ``BatchSearch`` of one position does."""
+    """Seed the root noise and what PUCT draws, as ``seed`` of a ``BatchSearch`` of one position."""
     seed_stream(search.rngs[0], seed)
 
 
@@ -284,7 +290,8 @@ def ask(net, planes, evaluation, n):
 def network_evaluate(game, search, network):
     """Write the network's answer to the game's position into ``evaluation``.
 
-    The logits are in the order of the board's own numbers.
+    The logits are in the order of the board's own numbers. A search that waits for an answer must
+    not go on afterwards: its planes are overwritten.
 
     Returns:
         1, or 0 if a number of the answer is not finite.
@@ -303,8 +310,8 @@ def search_run(game, search, network, most):
     """Continue a search, which asks the network at most ``most`` times.
 
     Returns:
-        How often it asked: less than ``most`` if it is done; -1 if a number of an answer is not
-        finite.
+        How often it asked: less than ``most`` if it is done, else call again; -1 if a number of an
+        answer is not finite.
     """
     asked = 0
     while asked < most and search.tree.roots[0].waiting >= 0:
@@ -332,6 +339,7 @@ def read_results(game, search):
     node, edges = search.tree.nodes[0, 0], search.tree.edges[0]
     for edge in range(node.first, node.end):
         search.priors[edges[edge].action] = edges[edge].prior
+        search.pruned[edge - node.first] = edges[edge].pruned
     results(
         search.tree,
         search.settings,
@@ -348,6 +356,8 @@ def read_results(game, search):
         rng[1] = second
         for action in range(len(search.noise)):
             root.noise[action] = search.noise[action]
+        for edge in range(node.first, node.end):
+            edges[edge].pruned = search.pruned[edge - node.first]
     return search.best_action[0]
 
 
@@ -355,7 +365,8 @@ def read_results(game, search):
 def search_results(game, search):
     """Write the root's policy, priors, visits, action values and value; return the action to play.
 
-    A search that waits for the network is only read, and can continue afterwards.
+    The network must have answered for the root. A search that waits for the network is only read,
+    and can continue afterwards.
     """
     return read_results(game, search)
 

@@ -116,7 +116,7 @@ class SearchMemory(NamedTuple):
         evaluation: the network's answer.
         best_action, root_value, visits, action_values, priors: int64 [1], float32 [1], int32
             [1, A], float32 [1, A] and float32 [A], results; the policy is in ``tree.roots``.
-        noise: float32 [A], the root's noise while results are read.
+        noise, pruned: float32 and int8 [A], of the root and its edges while results are read.
         line: int32 [64], the actions of the principal variation.
     """
 
@@ -134,6 +134,7 @@ class SearchMemory(NamedTuple):
     action_values: np.ndarray
     priors: np.ndarray
     noise: np.ndarray
+    pruned: np.ndarray
     line: np.ndarray
 
 
@@ -196,6 +197,7 @@ def search_memory(game: Game, largest: SearchSettings, cache: float) -> SearchMe
         action_values=np.zeros((1, actions), np.float32),
         priors=np.zeros(actions, np.float32),
         noise=np.zeros(actions, np.float32),
+        pruned=np.zeros(actions, np.int8),
         line=np.zeros(LONGEST_VARIATION, np.int32),
     )
 

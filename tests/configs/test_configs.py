@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
@@ -24,6 +25,17 @@ def test_every_game_has_a_configuration_of_each_algorithm_and_corso_the_demo():
     for name in GAMES:
         assert load_config(f"{name}/default").algorithm == "alphazero"
         assert load_config(f"{name}/ppo").algorithm == "ppo"
+
+
+DEFAULTS = {"alphazero": "7803c8a652592ba9", "ppo": "e8850e6a203352f6"}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_default_changes_only_knowingly(algorithm):
+    """Old configurations would mean other runs; with a changed default, change the digest too."""
+    values = msgspec.to_builtins(ALGORITHMS[algorithm](game="corso"))
+    text = json.dumps(values, sort_keys=True)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == DEFAULTS[algorithm], text
 
 
 @pytest.mark.parametrize("name", shipped())

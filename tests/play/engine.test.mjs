@@ -153,10 +153,13 @@ test("a search ends early with what it has found", async () => {
 test("looking at a search that runs does not change it", async () => {
   const noisy = { simulations: 80, noise: 1, temperature_plies: 0, solver: false };
   const drawn = { simulations: 80, algorithm: "puct", noise: 0.25, temperature: 1, solver: false };
-  for (const settings of [noisy, drawn]) {
+  // A move wins, and the search goes on for points, which the network sees everywhere.
+  const pointed = { simulations: 80, score: 0.3 };
+  for (const [settings, moves] of [[noisy, []], [drawn, []], [pointed, [0, 3, 1, 4]]]) {
     const runs = [];
+    const evaluate = () => ({ ...equal, score: 0.5 });
     for (const look of [true, false]) {
-      const { search } = engine.newGame();
+      const { search } = play(...moves);
       search.seed(7);
       const onProgress = (simulations) => look && simulations < 80 && search.results();
       runs.push(await search.run(settings, { evaluate, onProgress }));

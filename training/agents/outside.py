@@ -55,7 +55,8 @@ class FunctionAgent(Agent):
         """The function's action for each position; see `Agent.actions`.
 
         Raises:
-            ValueError: it returned neither the number nor the text of an action.
+            ValueError: it returned neither an integer nor the text of a legal action. Whether an
+                integer is legal is checked where it is played.
         """
         return np.array([self._ask(state) for state in self._check(states)], np.int64)
 
@@ -139,8 +140,8 @@ class ObjectSpec(AgentSpec):
     """An agent of the caller's object.
 
     Attributes:
-        player: an `Agent`; a class of them, or a function of a game and a seed that makes one,
-            whose agents may share what they use; or a `Policy`.
+        player: an `Agent`; a class of them, or a function of a game and a seed that makes one; or a
+            `Policy`. Agents that it makes may share data, so one thread at a time uses them.
         name: its name.
     """
 
@@ -158,6 +159,10 @@ class ObjectSpec(AgentSpec):
         """Make the agent for ``game``, or return the one that is made; see `AgentSpec.make`."""
         agent = self.player
         if not isinstance(agent, Agent) and _makes_agents(agent):
+            try:
+                inspect.signature(agent).bind(game=game, seed=seed)
+            except TypeError as error:
+                raise ValueError(f"{self.name} is called with game and seed: {error}") from None
             agent = agent(game=game, seed=seed)
             if not isinstance(agent, Agent):
                 raise ValueError(f"{self.name} made {quoted(agent)}, which is not an Agent")
@@ -195,7 +200,7 @@ class ModuleSpec(NetworkSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.settings.score:
-            raise ValueError("a module of your own has no score to play for: leave out score")
+            raise ValueError("score is not for a module of your own: leave it out")
 
     @classmethod
     def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
@@ -215,7 +220,7 @@ class ModuleSpec(NetworkSpec):
             if not hasattr(player, part):
                 file = getattr(sys.modules[path], "__file__", None) or "no file"
                 meant = did_you_mean(part, vars(player)) if hasattr(player, "__dict__") else ""
-                raise ValueError(f"there is no {quoted(part)} in it ({named(file)}){meant}")
+                raise ValueError(f"{path} has no {quoted(part)} ({named(file)}){meant}")
             player = getattr(player, part)
         name, module = f"python:{argument}", _as_module(player)
         if module is not None:
@@ -317,35 +322,42 @@ def _of_module(
 
 
 def module_evaluator(module: Any, game: Game, name: str, needs_values: bool) -> Evaluator:
-    """A torch module as an evaluator; values are 0 if the module returns none.
+    """A torch module as an evaluator of float32 [B, *observation_shape].
+
+    Values are 0 if the module returns none.
 
     Raises:
         ValueError: the module fails on one observation; or its answer has other shapes than
-            `names.as_agent` describes, is not finite, or has no values although ``needs_values``.
+            `names.as_agent` describes, is not finite, has a value outside [-1, 1], or no values
+            although ``needs_values``.
     """
     import torch
 
-    def evaluate(observations: np.ndarray) -> Evaluation:
+    def answer_of(observations: np.ndarray) -> Any:
         were_training = [(part, part.training) for part in module.modules()]
         module.eval()
         try:
             with torch.inference_mode(), torch_threads_for(module, observations.shape):
                 device = next((each.device for each in module.parameters()), None)
-                answer = module(torch.from_numpy(np.ascontiguousarray(observations)).to(device))
+                return module(torch.from_numpy(np.ascontiguousarray(observations)).to(device))
         finally:
             for part, was_training in were_training:
                 part.training = was_training
-        found = _evaluation_of(answer, len(observations), name, needs_values)
-        return checked(found, len(observations), game.num_actions, name)
 
+    def evaluation_of(answer: Any, count: int) -> Evaluation:
+        found = _evaluation_of(answer, count, name, needs_values)
+        return checked(found, count, game.num_actions, name)
+
+    def evaluate(observations: np.ndarray) -> Evaluation:
+        return evaluation_of(answer_of(observations), len(observations))
+
+    shape = (1, *game.observation_shape)
     try:
-        evaluate(np.zeros((1, *game.observation_shape), np.float32))
-    except ValueError:
-        raise
+        answer = answer_of(np.zeros(shape, np.float32))
     except Exception as error:  # a user's module may raise anything
-        shape = (1, *game.observation_shape)
         reason = shortened(f"{type(error).__name__}: {error}")
         raise ValueError(f"{name} takes no observations {shape} of {game}: {reason}") from error
+    evaluation_of(answer, 1)
     return evaluate
 
 
