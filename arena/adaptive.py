@@ -161,5 +161,5 @@ class AdaptiveAgent(Agent):
         return self.level.actions(states)
 
     def _adjust(self, elo: float) -> None:
-        strength = self._ladder.strength_of(elo)
+        strength = self._ladder.scale.strength_at(elo)
         self.level.adjust(params_at(strength, self._ladder.simulations))

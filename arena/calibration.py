@@ -27,7 +27,7 @@ from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import MatchResult, elo_difference, expected_score, play_match
 from ludarium.training.evaluation.statistics import ELO
 
-from .ladder import RANDOM_STRENGTH, Ladder, Level, LevelMatch, rate_levels
+from .ladder import RANDOM_STRENGTH, Ladder, Level, LevelMatch, Scale, rate_levels
 from .level import LevelAgent
 from .level_params import params_at, strongest
 
@@ -188,26 +188,7 @@ def check_steps(
     return matches
 
 
-@dataclass(frozen=True)
-class _Survey:
-    """Elo points by strength, increasing; random play has 0.
-
-    Attributes:
-        strengths: the measured points of the path; the first is random play.
-        elo: Elo points of these.
-    """
-
-    strengths: np.ndarray
-    elo: np.ndarray
-
-    def elo_at(self, strength: float) -> float:
-        return float(np.interp(strength, self.strengths, self.elo))
-
-    def strength_at(self, elo: float) -> float:
-        return float(np.interp(elo, self.elo, self.strengths))
-
-
-def _survey(runner: MatchRunner, top: float) -> _Survey:
+def _survey(runner: MatchRunner, top: float) -> Scale:
     """Rate points of the path by matches of each against the one below."""
     count = math.ceil(top - _LOWEST_SURVEYED)
     points = [RANDOM_STRENGTH, *np.linspace(_LOWEST_SURVEYED, top, count + 1).tolist()]
@@ -219,12 +200,12 @@ def _survey(runner: MatchRunner, top: float) -> _Survey:
         # One additional drawn game keeps the difference finite.
         difference = elo_difference((result.points + 0.5) / (result.games + 1))
         elo.append(elo[-1] + max(difference, _LEAST_SLOPE * (upper - lower)))
-    return _Survey(np.array(points), np.array(elo))
+    return Scale(points, elo)
 
 
-def _step(survey: _Survey, levels: int | None) -> float:
+def _step(survey: Scale, levels: int | None) -> float:
     """Elo points between neighbouring levels."""
-    wide = float(survey.elo[-1]) - _FIRST_ELO
+    wide = survey.elo[-1] - _FIRST_ELO
     if levels is not None:
         return max(wide, _LEAST_SLOPE) / (levels - 1)
     return max(min(elo_difference(TARGET_SCORE), wide / (_FEWEST_LEVELS - 1)), _LEAST_SLOPE)
@@ -251,7 +232,7 @@ class _Placed:
 
 
 def _place(
-    runner: MatchRunner, survey: _Survey, top: float, step: float, levels: int | None
+    runner: MatchRunner, survey: Scale, top: float, step: float, levels: int | None
 ) -> tuple[list[float], list[LevelMatch]]:
     """Place the first level, near random play, then the others from ``top`` down.
 
@@ -301,7 +282,7 @@ def _against_first(runner: MatchRunner, second: float, first: float) -> _Placed:
 
 def _even_out(
     runner: MatchRunner,
-    survey: _Survey,
+    survey: Scale,
     first: float,
     top: float,
     placed: list[_Placed],
@@ -347,7 +328,7 @@ def _even_out(
 
 def _placed(
     runner: MatchRunner,
-    survey: _Survey,
+    survey: Scale,
     opponent: float,
     target: float,
     title: str,
@@ -376,7 +357,7 @@ def _placed(
     return min(whole, key=lambda level: level.error(target))
 
 
-def _estimate(survey: _Survey, opponent: float, target: float, evidence: list[_Placed]) -> float:
+def _estimate(survey: Scale, opponent: float, target: float, evidence: list[_Placed]) -> float:
     """The strength against which ``opponent`` scores ``target``, by the survey and its matches.
 
     The survey's differences from ``opponent`` are taken to be off by one common number. Newton's

@@ -81,6 +81,27 @@ class LevelMatch:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """Elo points by strength, both increasing; between the points it is linear, beyond them flat.
+
+    Attributes:
+        strengths: points of the path of `params_at`; the first is random play.
+        elo: Elo points of these; random play has 0.
+    """
+
+    strengths: Sequence[float]
+    elo: Sequence[float]
+
+    def elo_at(self, strength: float) -> float:
+        """Elo points at a strength."""
+        return float(np.interp(strength, self.strengths, self.elo))
+
+    def strength_at(self, elo: float) -> float:
+        """The strength at some Elo points."""
+        return float(np.interp(elo, self.elo, self.strengths))
+
+
+@dataclass(frozen=True)
 class Ladder:
     """Levels of one agent, from the weakest to the strongest.
 
@@ -113,8 +134,7 @@ class Ladder:
     def __post_init__(self) -> None:
         if any(b.strength <= a.strength for a, b in pairwise(self.levels)):
             raise ValueError("the levels do not increase in strength")
-        elo = [0.0, *(level.rating.value for level in self.levels)]
-        if any(b <= a for a, b in pairwise(elo)):
+        if any(b <= a for a, b in pairwise(self.scale.elo)):
             raise ValueError("the levels do not increase in Elo points, from more than 0 on")
         if any(level.params.simulations > self.simulations for level in self.levels):
             raise ValueError(
@@ -172,16 +192,12 @@ class Ladder:
         """The match of each level from 2 on against the level below."""
         return [match for match in self.matches if match.upper == match.lower + 1 > 1]
 
-    def strength_of(self, elo: float) -> float:
-        """The strength on the path of `params_at` at some Elo points, within the ladder."""
-        return float(np.interp(elo, *self._path))
-
     @property
-    def _path(self) -> tuple[list[float], list[float]]:
-        """Elo points and strengths of random play and of the levels."""
-        return (
-            [0.0, *(level.rating.value for level in self.levels)],
+    def scale(self) -> Scale:
+        """The strengths of random play and of the levels, with their Elo points."""
+        return Scale(
             [RANDOM_STRENGTH, *(level.strength for level in self.levels)],
+            [0.0, *(level.rating.value for level in self.levels)],
         )
 
 

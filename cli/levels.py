@@ -252,5 +252,5 @@ def _match_row(match: LevelMatch) -> list[str]:
 
 def _elo_row(ladder: Ladder, match: LevelMatch) -> list[str]:
     """The difference of two levels in Elo points by all matches, and by their own match."""
-    ratings = [0.0, *(level.rating.value for level in ladder.levels)]
+    ratings = ladder.scale.elo
     return [f"{ratings[match.upper] - ratings[match.lower]:+.0f}", f"{match.result.elo:+.0f}"]

@@ -270,11 +270,11 @@ def test_words_are_spread_over_the_levels(game: Game) -> None:
 def test_strengths_between_levels_follow_their_ratings(game: Game) -> None:
     ladder = a_ladder(game)
     third, fourth = ladder.levels[2], ladder.levels[3]
-    assert ladder.strength_of(third.rating.value) == pytest.approx(third.strength)
+    assert ladder.scale.strength_at(third.rating.value) == pytest.approx(third.strength)
     middle = (third.rating.value + fourth.rating.value) / 2
-    assert third.strength < ladder.strength_of(middle) < fourth.strength
-    assert ladder.strength_of(-500) == RANDOM_STRENGTH
-    assert ladder.strength_of(5000) == ladder.levels[-1].strength
+    assert third.strength < ladder.scale.strength_at(middle) < fourth.strength
+    assert ladder.scale.strength_at(-500) == RANDOM_STRENGTH
+    assert ladder.scale.strength_at(5000) == ladder.levels[-1].strength
 
 
 # Levels by name.
@@ -391,7 +391,7 @@ def test_a_level_that_is_added_is_tried_until_both_its_steps_are_even(
     tries: list[int], kept: int, left: list[int]
 ) -> None:
     runner: Any = Script(first=[80, *tries], other=[64] * 100)
-    survey = calibration._Survey(np.array([RANDOM_STRENGTH, 1.0, 9.0]), np.array([0.0, 50, 1200]))
+    survey = calibration.Scale([RANDOM_STRENGTH, 1.0, 9.0], [0.0, 50, 1200])
     above = calibration._Placed(3.0, MatchResult(130, 0, 70))
     found = calibration._even_out(runner, survey, 1.0, 9.0, [above], 0.65)
     assert [each.result.score.value for each in found] == [0.65, 0.64, kept / 100]
