@@ -48,7 +48,7 @@ _HELP = (
     ("undo", "take back your last move and the answers to it"),
     ("save FILE", "write the game so far; `--resume FILE` goes on"),
     ("resign", "give the game up"),
-    ("quit", "stop (the moves are printed, so nothing is lost); Ctrl-C saves as well"),
+    ("quit", "stop (moves and position are printed, so nothing is lost); Ctrl-C saves as well"),
 )
 _MOVES_SHOWN = 5  # moves shown by eval
 
@@ -220,6 +220,8 @@ class _TerminalGame:
         if self._thought is None or not self._thought.is_alive():  # or it would be waited for
             self._end_opponents_game()
         self.say(f"moves: {self._listed(text for _, text in self.history) or 'none'}")
+        if not self.position.is_over:
+            self.say(f"position: {self.position.text}")
         return status
 
     def _go_on(self) -> bool:

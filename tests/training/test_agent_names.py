@@ -191,7 +191,7 @@ def test_an_unknown_name_is_refused_with_what_is_accepted(
 
 @pytest.mark.parametrize("spec", ["runs/nope", "runs/nope:64", "./uct", "nope.onnx?simulations=8"])
 def test_a_file_that_is_missing_is_told_without_the_grammar(game: Game, spec: str) -> None:
-    with pytest.raises(ValueError, match=r"^agent '[^']*': no such file or folder$"):
+    with pytest.raises(ValueError, match=r"^agent '[^']*': no such file or folder; `ludarium"):
         make_agent(spec, game)
 
 

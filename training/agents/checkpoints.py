@@ -304,7 +304,7 @@ def find_checkpoint(path: Path) -> Path:
     """
     file = path / _LATEST if path.is_dir() else path
     if not file.is_file():
-        raise FileNotFoundError(f"there is no checkpoint at {named(path)}")
+        raise FileNotFoundError(f"there is no checkpoint at {named(path)}; train an agent first")
     return file
 
 

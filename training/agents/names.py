@@ -212,7 +212,10 @@ def read_agent(name: str, from_file: bool = False) -> AgentSpec:
         reason = shortened(str(error), _LONGEST_MESSAGE)
         raise ValueError(f"agent {quoted(name, 40)}: {reason}{_usage_of(word)}") from None
     if spec is None and ("/" in word or "." in word or os.sep in whole):
-        raise ValueError(f"agent {quoted(name, 100)}: no such file or folder")
+        raise ValueError(
+            f"agent {quoted(name, 100)}: no such file or folder; `ludarium train` makes a run's "
+            "folder, `ludarium agents` lists what is there without"
+        )
     if spec is None:
         raise ValueError(
             f"no agent is called {quoted(name, 20)}, nor a game or file"
