@@ -128,6 +128,9 @@ def test_a_wrong_action_whose_replies_only_draw_is_not_refuted_at_once():
     position = after(TicTacToe().start(), 0, 4, 1)  # what does not stop the row loses at once
     results = {action: -int(action != 2) for action in position.legal_actions.tolist()}
     assert not ExactPosition(position, 0, (), results).is_hard
+    position = after(TicTacToe().start(), 0, 3, 1, 8)  # one wins at once, and no other loses so
+    results = {action: int(action == 2) for action in position.legal_actions.tolist()}
+    assert not ExactPosition(position, 0, (), results).is_hard
 
 
 def test_files_keep_everything(corso_test, file):

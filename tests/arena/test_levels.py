@@ -458,6 +458,22 @@ def test_an_estimate_settles_within_twenty_games(elo: float) -> None:
     assert 70 < estimate.spread < 150  # the opponent may have changed
 
 
+def test_an_estimate_is_that_of_bayes_on_a_finer_grid() -> None:
+    """Of an opponent whose strength changes a little after each game, in steps of one point."""
+    estimate, elo = OpponentEstimate(0, 1000, 300.0), np.arange(-1000.0, 1601.0)
+    belief = np.exp(-(((elo - 300) / 400) ** 2) / 2)
+    change = np.exp(-((np.arange(-100.0, 101.0) / 25) ** 2) / 2)
+    for own, points in ((250.0, 1.0), (400.0, 1.0), (700.0, 0.0), (600.0, 0.5), (550.0, 0.0)):
+        estimate.learn(own, points)
+        chance = 1 / (1 + 10 ** ((own - elo) / 400))
+        belief = np.convolve(belief * chance**points * (1 - chance) ** (1 - points), change, "same")
+        belief /= belief.sum()
+        mean = elo @ belief
+        assert estimate.elo == pytest.approx(mean, abs=1)
+        assert estimate.spread == pytest.approx(np.sqrt((elo - mean) ** 2 @ belief), abs=1)
+    assert OpponentEstimate(0, 1000).elo == pytest.approx(500)
+
+
 def test_what_it_finds_is_of_the_strength_that_a_new_game_has(
     game: Game, network: PolicyValueNetwork
 ) -> None:

@@ -18,6 +18,7 @@ import pytest
 from ludarium.arena import schedule
 from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
 from ludarium.arena.results import ROW, Crosstable
+from ludarium.arena.schedule import ScheduledMatch
 from ludarium.arena.standings import Standings
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
@@ -622,6 +623,17 @@ def test_games_begin_in_turn_at_positions_each_from_both_seats(tmp_path):
     assert again.text() == first.text()
     with pytest.raises(ValueError, match="its positions is"):
         play_contest(GAME, Tournament(("random", "greedy"), 16, seed=3), folder=tmp_path)
+
+
+def test_every_match_has_a_seed_of_its_own():
+    matches = [
+        ScheduledMatch(*pairing, begin, begin + 5)
+        for pairing in (("a", "b"), ("b", "a"), ("a", "c"))
+        for begin in (0, 10)
+    ]
+    seeds = {schedule._match_seed(seed, match) for seed in (1, 2) for match in matches}
+    assert len(seeds) == 12
+    assert (matches[1].games, [*matches[1].numbers]) == (10, [*range(20, 30)])
 
 
 def test_texts_that_are_no_positions_to_play_on_from_are_refused():

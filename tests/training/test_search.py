@@ -301,6 +301,8 @@ def test_findings_are_of_the_network_and_a_copy_finds_the_same(copied):
     for name, array in vars(again[0]).items():
         np.testing.assert_array_equal(getattr(again[1], name), array)
     assert (again[0].visits != found.visits).any()  # noise goes on
+    with pytest.raises(ValueError, match="room for 32 simulations and 5 considered actions"):
+        twin.use(replace(settings, max_considered=6))
     twin.use(settings)
     assert twin.run(positions[0].states, evaluate).simulations == 32
 
