@@ -35,7 +35,12 @@ from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import RandomAgent, make_agent, read_agent
 from ludarium.training.agents.checkpoints import PocketSpec, shipped_agents
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.evaluation import MatchResult, expected_score, play_match
+from ludarium.training.evaluation import (
+    IntervalEstimate,
+    MatchResult,
+    expected_score,
+    play_match,
+)
 from ludarium.training.networks import fresh_network
 from tests.checkpoints import LADDERS, tiny_checkpoint
 from tests.games import children, random_positions, states_of
@@ -548,6 +553,18 @@ def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["levels", "corso", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert len(data["levels"]) == data["words"]["strongest"]
+    first, second, _, _, *rows = shown.splitlines()
+    assert first == f"corso size=5: {len(data['levels'])} levels, measured on {data['date']}"
+    assert second == f"in {data['seconds']:,.0f} s; Elo points above random play"
+    words = {number: word for word, number in data["words"].items()}
+    steps = {each["upper"]: each for each in data["matches"] if each["upper"] == each["lower"] + 1}
+    for number, (row, level) in enumerate(zip(rows, data["levels"], strict=False), 1):
+        score = IntervalEstimate(**steps[number]["score"])
+        assert row.split() == [
+            *(str(number), *words.get(number, "").split(), f"{level['elo']['value']:,.0f}"),
+            *(str(level["simulations"]), f"{level['temperature']:.3f}"),
+            *(f"{level['max_value_loss']:.2f}", *f"{score:.1%}".split(), str(score.count)),
+        ]
     assert main(["levels", "corso", "--output", "mine.json"]) == 2
     assert "give --measure too" in capsys.readouterr().err
     assert main(["levels", "corso", "--option", "size=3"]) == 2

@@ -28,6 +28,7 @@ from ludarium.training.agents.checkpoints import selecting_options
 from ludarium.training.alphazero.self_play import SelfPlay
 from ludarium.training.run import describe_plan
 from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.trainer import RunResult
 from tests.processes import python
 from tests.tictactoe import TicTacToe
 from tests.tiny_runs import ARGUMENTS
@@ -172,6 +173,29 @@ def test_stopped_before_the_first_iteration_there_is_no_agent_to_use(monkeypatch
     assert "ludarium play" not in out
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["agent"] is None
+
+
+@pytest.mark.parametrize(("finished", "step"), [(True, 99), (False, 0)])
+def test_how_a_run_ended_is_told_with_what_to_do_next(finished, step, monkeypatch, capsys):
+    ended = RunResult(7, finished, 444.04, step)
+    monkeypatch.setattr("ludarium.training.run.train_in", lambda *_, **__: ended)
+    command = ["train", "corso", "--folder", "runs/my run"]
+    agent = "runs/my run/agent.safetensors"
+    assert main(command) == 0
+    told = capsys.readouterr()
+    state = "finished" if finished else "stopped; the same command continues"
+    assert told.out.splitlines() == [
+        f"{state}: 7 iterations, 7.4 minutes",
+        f"agent: {agent}",
+        "measure it: ludarium evaluate 'runs/my run'",
+        "play it:    ludarium play 'runs/my run'",
+    ]
+    assert ("nothing was learnt" in told.err) == (step == 0)
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        **{"folder": "runs/my run", "agent": agent, "iteration": 7, "step": step},
+        **{"finished": finished, "seconds": 444.0},
+    }
 
 
 def test_without_a_configuration_a_run_starts_as_shipped_ones_do(monkeypatch):

@@ -110,14 +110,17 @@ def test_rows_of_ppo_and_of_a_cluster(tmp_path):
     ppo = {"steps_per_second": 1234.5, "self_play_score": 0.625, "entropy": 1.234}
     ppo |= {"value_loss": 0.5678, "approx_kl": 0.01234, "pool": 7}
     cluster = {"actors": 3, "staleness": 1.26, "learner_waited": 4.55}
+    kept = {"accuracy": estimate(0.8, 0.7, 0.9)}
     for columns, metrics, cells in (
         (columns_of("ppo"), ppo, "1,000 1,234 62 % 1.23 0.568 0.0123 7"),
         (columns_of("alphazero", True), cluster, "250,000 3 1.3 4.5"),
     ):
         stream = io.StringIO()
         with run_log(tmp_path, stream, columns) as log:
-            log.iteration(METRICS | metrics)
+            log.iteration(METRICS | metrics | kept)
         assert f" {cells} 13 min" in re.sub(" +", " ", stream.getvalue())
+        line = "       moves that keep the exact value: 80 % (70 to 90)"
+        assert stream.getvalue().splitlines()[2] == line
 
 
 def test_a_long_task_says_in_a_log_how_far_it_is_without_the_time_to_the_first_units(monkeypatch):
