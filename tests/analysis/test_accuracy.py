@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -87,6 +88,40 @@ def test_errors_of_values_are_absolute(monkeypatch, capsys):
     errors = json.loads(capsys.readouterr().out)["value_errors"]
     values = make_exact_test(make_game("corso", size=3), 60, seed=2).values
     assert errors["random"]["value"] == pytest.approx(np.abs(values).mean())
+
+
+def test_the_command_counts_by_kinds_of_positions(capsys):
+    """Of an agent that plays the first legal action, counted again."""
+    agent = "python:tests.games:first_legal"
+    command = f"accuracy {agent} --game=corso --option=size=4 --positions=60 --seed=2"
+    assert main([*command.split(), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    test = make_exact_test(make_game("corso", size=4), 60, seed=2)
+    kept: dict[str, list[bool]] = {"all": [], "choices": [], "won": [], "drawn": []}
+    for each in test.positions:
+        best = max(each.results.values())
+        of_kind = each.results[min(each.results)] == best
+        kept["all"].append(of_kind)
+        if min(each.results.values()) < best:
+            kept["choices"].append(of_kind)
+            kept[{1: "won", 0: "drawn"}[best]].append(of_kind)
+    found = {kind: wilson(sum(each), len(each)) for kind, each in kept.items()}
+    assert list(data["agents"].values()) == [{k: each.to_dict() for k, each in found.items()}]
+    assert 0 < sum(kept["won"]) < len(kept["won"]) < len(kept["choices"]) < 60
+    told = {"games_of": "random", "seed": 2, "positions": "all", "limit": 200_000}
+    assert data["made"] == told | {"opening_plies": 6, "per_game": 4}
+    assert main(command.split()) == 0
+    printed = capsys.readouterr().out
+    plies = test.states["ply"]
+    first = (
+        f"60 positions of Corso(size=4) from games of random, plies {min(plies)} to {max(plies)}"
+    )
+    assert printed.startswith(first)
+    titles = "all positions", "where some move loses value", "of these: won", "of these: drawn"
+    for title, each in zip(titles, found.values(), strict=True):
+        row = re.search(rf"{title} +(\d+) +(.*)", printed)
+        assert row is not None
+        assert (int(row[1]), row[2]) == (each.count, f"{each:.1%}")
 
 
 @pytest.mark.slow

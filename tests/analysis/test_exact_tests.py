@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from ludarium.analysis import ILLEGAL
 from ludarium.analysis.exact_tests import (
     FEW,
     make_exact_test,
+    positions,
     read_exact_test,
     shipped_test,
     write_exact_test,
@@ -21,8 +23,9 @@ from ludarium.cli import main
 from ludarium.envs import Position, make_game
 from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import make_agent
-from tests.games import after
+from tests.games import after, children
 from tests.oddity import Oddity
+from tests.progress import Told
 from tests.tictactoe import TicTacToe
 
 #: Games and options that have a hard test.
@@ -65,6 +68,58 @@ def test_hard_positions_have_few_good_actions_and_no_win_at_once():
             assert not after(Position.of_state(test.game, state), action).is_over
 
 
+def test_positions_are_hard_as_the_account_says():
+    test, kinds = make_exact_test(make_game("corso", size=4), 250, seed=6), Counter[str]()
+    for each in test.positions:
+        best = max(each.results.values())
+        optimal = {action for action, result in each.results.items() if result == best}
+        ends = [after(each.position, action).is_over for action in optimal]
+        unseen = 0
+        for action in each.results.keys() - optimal:
+            child = after(each.position, action)
+            replies = () if child.is_over else children(child).values()
+            refuted = any(end.is_over and end.rewards[child.mover] == 1 for end in replies)
+            unseen += not child.is_over and not refuted
+        if 5 * len(optimal) > len(each.results):
+            kind = "many good ones"
+        elif best == 1 and any(ends):
+            kind = "won at once"
+        else:
+            kind = "hard" if unseen else "others lose at once"
+        assert each.is_hard == (kind == "hard")
+        kinds[kind] += 1
+    assert min(kinds["hard"], kinds["many good ones"]) > 50
+    assert kinds["won at once"]
+
+
+def test_up_to_four_positions_are_drawn_of_each_game_which_is_searched_far_enough(monkeypatch):
+    played, added, told, game = [], [], Told(), make_game("corso", size=3)
+    play, find = positions.play_games, positions.exact_positions
+
+    def spied(*given):
+        played.append(play(*given))
+        return played[-1]
+
+    def each_game(*given):
+        for each in find(*given):
+            before = sum(told.steps)
+            yield each
+            added.append(sum(told.steps) - before)
+
+    monkeypatch.setattr(positions, "play_games", spied)
+    monkeypatch.setattr(positions, "exact_positions", each_game)
+    test = make_exact_test(game, 120, seed=3, progress=told)
+    assert (told.begun, sum(told.steps)) == ([("positions with exact results", 120)], 120)
+    assert max(added) == 4
+    assert {len(games) for games in played} == {32}
+    assert {int(plies) for games in played for plies in games.opening_plies} == set(range(7))
+    lines = [games.moves(number) for games in played for number in range(32)]
+    for each in test.positions:
+        assert any(line[: len(each.actions)] == [*each.actions] for line in lines)
+    near = make_exact_test(game, 20, seed=3, limit=40)
+    assert test.states["ply"].min() == 0 < near.states["ply"].min()
+
+
 def test_a_wrong_action_whose_replies_only_draw_is_not_refuted_at_once():
     position = Oddity(max_plies=2).start(1)
     drawn, *lost = position.legal_actions.tolist()
@@ -72,6 +127,9 @@ def test_a_wrong_action_whose_replies_only_draw_is_not_refuted_at_once():
     assert ExactPosition(position, 1, (), results).is_hard
     position = after(TicTacToe().start(), 0, 4, 1)  # what does not stop the row loses at once
     results = {action: -int(action != 2) for action in position.legal_actions.tolist()}
+    assert not ExactPosition(position, 0, (), results).is_hard
+    position = after(TicTacToe().start(), 0, 3, 1, 8)  # one wins at once, and no other loses so
+    results = {action: int(action == 2) for action in position.legal_actions.tolist()}
     assert not ExactPosition(position, 0, (), results).is_hard
 
 

@@ -8,17 +8,23 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from ludarium.analysis.probing import prober_of
+from ludarium.analysis import Value, ValueBounds, probing
+from ludarium.analysis.corso import CorsoSolver
+from ludarium.analysis.probing import Prober, prober_of, source_of
+from ludarium.analysis.solution import TableSolution
 from ludarium.base import progress_bar
 from ludarium.base.progress_bar import ProgressBar
 from ludarium.cli import main
 from ludarium.cli.arguments import read_bytes, read_count, read_positive
-from ludarium.envs import make_game
+from ludarium.envs import Game, make_game
 from tests.analysis.corso_positions import minimax
 from tests.games import after, random_game
+from tests.progress import Told
 
 CORSO = ["corso", "--option", "size=3", "--memory", "1MiB", "--threads", "2"]
 
@@ -31,6 +37,65 @@ def test_each_game_has_its_best_source() -> None:
         assert prober.searches
         with pytest.raises(ValueError, match="64 bytes or more, not 63"):
             prober_of(make_game(name, **options), 63)
+
+
+class Source:
+    """Stands for a table or a search of a game; it knows positions of the first ply only."""
+
+    default_limit = 7
+
+    def __init__(self, game: Game, source: str, plies: int = 1) -> None:
+        self.game, self.source, self.plies = game, source, plies
+        self.asked: list[tuple] = []
+
+    def knows(self, states: np.ndarray) -> np.ndarray:
+        return states["ply"] >= self.plies
+
+    def actions(self, *given: Any) -> dict[int, Any]:
+        self.asked.append(given)
+        return {2: Value(1, 3)} if self.source == "table" else {4: ValueBounds.exact(Value(-1))}
+
+
+def test_a_table_is_asked_where_it_has_the_position_and_a_search_elsewhere() -> None:
+    game = make_game("corso", size=3)
+    table: Any = Source(game, "table")
+    search: Any = Source(game, "search")
+    both, start, told = Prober(table, search), game.start(), Told()
+    later, (*_, (over, _)) = after(start, "b2"), random_game(game, 4)
+    assert (both.source, both.searches, both.default_limit) == ("table", False, 0)
+    for position, source, limit in ((later, "table", 0), (start, "search", 7)):
+        found = both.at(position)
+        assert (found.game, found.source) == (game, source)
+        assert (found.searches, found.default_limit) == (source == "search", limit)
+    assert both.actions(later, 5, told) == {2: ValueBounds(Value(1, 3), Value(1, 3))}
+    assert both.actions(start, 5, told, False) == {4: ValueBounds(Value(-1), Value(-1))}
+    assert (table.asked, search.asked) == ([(later,)], [(start, 5, told, False)])
+    assert Prober(Source(game, "table", 99), search).at(over).source == "table"  # type: ignore[arg-type]
+    for alone in (Prober(table, None), Prober(None, search)):
+        assert alone.at(start) is alone
+
+
+def test_a_search_is_made_as_asked_where_no_whole_table_is(monkeypatch) -> None:
+    game, made = make_game("onyx", size=6), []
+
+    def solver(of: Game, **given: Any) -> Source:
+        made.append(given)
+        return Source(of, "search")
+
+    monkeypatch.setattr(probing, "EndgameSolver", solver)
+    tables = [None, Source(game, "table"), Source(game, "table", 0)]
+    for table, sources in zip(tables, (["search"], ["table", "search"], ["table"]), strict=True):
+        monkeypatch.setattr(probing, "table_of", lambda _, table=table: table)
+        prober = prober_of(game, 5, 3)
+        found = [each.source for each in (prober._table, prober._solver) if each is not None]
+        assert found == sources
+    prober_of(make_game("corso", size=3), 1 << 20)
+    monkeypatch.setattr(probing, "table_of", lambda _: None)
+    prober_of(game)
+    assert made == [{"memory": 5, "threads": 3}] * 2 + [{"threads": 1}]
+    assert source_of(make_game("corso", size=5)) is CorsoSolver
+    assert source_of(make_game("corso", size=6)) is solver
+    assert issubclass(source_of(make_game("osiron")), TableSolution)
 
 
 def test_probe_prints_each_action(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from ludarium.arena import curve
 from ludarium.arena.curve import Curve, CurvePlan, Point, measure_curves
 from ludarium.arena.curve_plot import plot_curves
 from ludarium.base.progress import SILENT
+from ludarium.cli import curve as command
 from ludarium.cli import main
 from ludarium.envs import make_game
 from ludarium.models import load_checkpoint, save_checkpoint
@@ -216,6 +217,35 @@ def test_a_table_and_a_picture(base, capsys):
     before = picture.read_bytes()
     assert main([*command, "--plot", str(picture), "--by", "iterations"]) == 0
     assert picture.read_bytes() == before
+
+
+def test_rows_tell_of_what_was_measured():
+    found = {"score": wilson(5, 10).to_dict(), "accuracy": wilson(31, 60).to_dict()}
+    points = Point(1200, 5433.0, 34_567, found), Point(1400, 6012.0, 40_123, found)
+    head, *rows = command._table([Curve("mine", points)]).splitlines()
+    score, kept = "50 % (24 to 76)", "52 % (39 to 64)"
+    assert [row.split() for row in rows] == [
+        f"mine 1,200 90.5 34,567 {score} {kept}".split(),
+        f"mine 1,400 100.2 40,123 {score} {kept}".split(),
+    ]
+    assert head.split() == [
+        "run",
+        "iteration",
+        "minutes",
+        "steps",
+        "score",
+        "(95",
+        "%)",
+        "value",
+        "kept",
+        "(95",
+        "%)",
+    ]
+    for plan, title in (
+        (CurvePlan(("a", "b"), games=8, simulations=0), ["no search", "8 games against a, b"]),
+        (CurvePlan((), "hard", simulations=5), ["5 simulations", "exact test hard"]),
+    ):
+        assert command._title(GAME, plan) == [f"Corso(size=3), {title[0]}", title[1]]
 
 
 def test_the_legend_has_runs_of_any_name(tmp_path):

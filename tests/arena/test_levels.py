@@ -35,7 +35,12 @@ from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import RandomAgent, make_agent, read_agent
 from ludarium.training.agents.checkpoints import PocketSpec, shipped_agents
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.evaluation import MatchResult, expected_score, play_match
+from ludarium.training.evaluation import (
+    IntervalEstimate,
+    MatchResult,
+    expected_score,
+    play_match,
+)
 from ludarium.training.networks import fresh_network
 from tests.checkpoints import LADDERS, tiny_checkpoint
 from tests.games import children, random_positions, states_of
@@ -458,6 +463,22 @@ def test_an_estimate_settles_within_twenty_games(elo: float) -> None:
     assert 70 < estimate.spread < 150  # the opponent may have changed
 
 
+def test_an_estimate_is_that_of_bayes_on_a_finer_grid() -> None:
+    """Of an opponent whose strength changes a little after each game, in steps of one point."""
+    estimate, elo = OpponentEstimate(0, 1000, 300.0), np.arange(-1000.0, 1601.0)
+    belief = np.exp(-(((elo - 300) / 400) ** 2) / 2)
+    change = np.exp(-((np.arange(-100.0, 101.0) / 25) ** 2) / 2)
+    for own, points in ((250.0, 1.0), (400.0, 1.0), (700.0, 0.0), (600.0, 0.5), (550.0, 0.0)):
+        estimate.learn(own, points)
+        chance = 1 / (1 + 10 ** ((own - elo) / 400))
+        belief = np.convolve(belief * chance**points * (1 - chance) ** (1 - points), change, "same")
+        belief /= belief.sum()
+        mean = elo @ belief
+        assert estimate.elo == pytest.approx(mean, abs=1)
+        assert estimate.spread == pytest.approx(np.sqrt((elo - mean) ** 2 @ belief), abs=1)
+    assert OpponentEstimate(0, 1000).elo == pytest.approx(500)
+
+
 def test_what_it_finds_is_of_the_strength_that_a_new_game_has(
     game: Game, network: PolicyValueNetwork
 ) -> None:
@@ -532,6 +553,18 @@ def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["levels", "corso", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert len(data["levels"]) == data["words"]["strongest"]
+    first, second, _, _, *rows = shown.splitlines()
+    assert first == f"corso size=5: {len(data['levels'])} levels, measured on {data['date']}"
+    assert second == f"in {data['seconds']:,.0f} s; Elo points above random play"
+    words = {number: word for word, number in data["words"].items()}
+    steps = {each["upper"]: each for each in data["matches"] if each["upper"] == each["lower"] + 1}
+    for number, (row, level) in enumerate(zip(rows, data["levels"], strict=False), 1):
+        score = IntervalEstimate(**steps[number]["score"])
+        assert row.split() == [
+            *(str(number), *words.get(number, "").split(), f"{level['elo']['value']:,.0f}"),
+            *(str(level["simulations"]), f"{level['temperature']:.3f}"),
+            *(f"{level['max_value_loss']:.2f}", *f"{score:.1%}".split(), str(score.count)),
+        ]
     assert main(["levels", "corso", "--output", "mine.json"]) == 2
     assert "give --measure too" in capsys.readouterr().err
     assert main(["levels", "corso", "--option", "size=3"]) == 2

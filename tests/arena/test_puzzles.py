@@ -108,6 +108,18 @@ def test_the_command_lists_and_makes_puzzles(capsys, tmp_path: Path):
     assert main(["puzzles", "corso", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert sum(listed["bands"].values()) == len(listed["puzzles"])
+    assert main(["puzzles", "corso"]) == 0
+    first, _, _, *rows = capsys.readouterr().out.splitlines()
+    rounds = listed["made"]["rounds"]
+    count = len(listed["puzzles"])
+    assert first == f"{count} puzzles of Corso(size=5), from {rounds} rounds of games"
+    values = {band: [] for band in BANDS}
+    for puzzle in listed["puzzles"]:
+        values[puzzle["band"]].append(puzzle["value"])
+    assert [row.split() for row in rows] == [
+        [band, *map(str, (len(each), each.count("win"), each.count("draw")))]
+        for band, each in values.items()
+    ]
     assert main(["puzzles", "corso", "--seed", "2"]) == 2
     assert "is for new puzzles: give --output too" in capsys.readouterr().err
     assert main(["puzzles", "corso", "--option", "size=4"]) == 2

@@ -184,6 +184,40 @@ def test_a_pair_that_repeats_an_earlier_one_does_not_count():
     assert (won.verdict, won.repeated) == (Verdict.ACCEPTED, 0)  # nor do pairs after the verdict
 
 
+@pytest.mark.parametrize(
+    ("normalised", "llr", "is_over", "said"),
+    [
+        (False, 3.0, True, "x is stronger than y: H1 (+30 Elo) rather than H0 (-10 Elo)"),
+        (True, -3.0, True, "x is not stronger than y: H0 (-10 {}) rather than H1 (+30 {})"),
+        (False, 1.25, True, "no verdict within 32 games"),
+        (False, 1.25, False, "no verdict yet after 32 games"),
+    ],
+)
+def test_a_test_tells_its_state(normalised, llr, is_over, said):
+    test = SPRT(-10, 30, 0.05, 0.1, normalised)
+    counts = np.array([1, 2, 3, 5, 2])
+    found = SPRTResult(test, counts, 3, llr, False)
+    sentence, line, rates, pairs, warning = found.text("x", "y", is_over).splitlines()
+    assert sentence == said.replace("{}", "normalised Elo")
+    low, high = math.log(0.1 / 0.95), math.log(0.9 / 0.05)
+    score, difference = score_of_pairs(counts), 400 * math.log10(31 / 21)
+    assert score.value == 31 / 52
+    assert line == (
+        f"LLR {llr:+.2f} ({low:.2f} to {high:.2f}), 26 games, score {score:.3f}, "
+        f"Elo {found.elo:+.0f}, normalised Elo {normalised_elo(counts):+.0f}"
+    )
+    assert found.elo.value == pytest.approx(difference)
+    assert rates == "of tests with H0 true, 0.05 end with H1; with H1 true, 0.1 end with H0"
+    assert pairs == "pairs of games in which x had 0, 1/2, 1, 3/2, 2 points: 1 2 3 5 2"
+    assert warning.startswith("warning: 3 of 16 pairs of games repeat an earlier one")
+    data = found.to_dict()
+    assert (data["games"], data["repeated_pairs"], data["llr"]) == (26, 3, llr)
+    assert data["pairs_by_score"] == [1, 2, 3, 5, 2]
+    assert data["llr_bounds"] == pytest.approx([low, high])
+    assert data["verdict"] == {3.0: "H1", -3.0: "H0"}.get(llr, "open")
+    assert data["caveat"] == warning.removeprefix("warning: ")
+
+
 def test_an_infinite_difference_is_left_out_of_the_json():
     won = SPRTResult(SPRT(), np.array([0, 0, 0, 0, 4]), 0, 1.0, False).to_dict()
     assert won["elo"]["value"] is won["elo"]["high"] is None

@@ -18,6 +18,7 @@ import pytest
 from ludarium.arena import schedule
 from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
 from ludarium.arena.results import ROW, Crosstable
+from ludarium.arena.schedule import ScheduledMatch
 from ludarium.arena.standings import Standings
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
@@ -167,6 +168,74 @@ def test_the_table_says_why_draws_do_not_narrow_intervals():
     assert "10,000 of 10,000 games are drawn, and only decided games tell" in many.text(False)
     assert decided.ratings["a"].high < 60
     assert decided.caveat is None
+
+
+def made_up_rows(reward: int = 1) -> np.ndarray:
+    """Games of three agents, most won by player_0; some repeat others, and not all are paired."""
+    random, rows = np.random.default_rng(4), []
+    for (one, other), games in (((0, 1), 14), ((0, 2), 9), ((1, 2), 22)):
+        for number in range(games):
+            result = random.choice([1, 1, 1, 0, -1, -1])
+            digest = random.integers(15)
+            rows.append((one, other, number, reward * result, random.integers(5, 20), digest))
+    return np.array(rows, ROW)
+
+
+def test_standings_are_counted_again_from_made_up_games():
+    names, rows = ("b", "a", "c"), made_up_rows()
+    standings = Standings(Crosstable(names, rows), {"a": 100.0})
+    data, seen = standings.to_dict(), set()
+    won: dict[tuple[str, str], list[int]] = {}  # of the one as player_0 against the other
+    pairs: dict[tuple[str, str], list[int]] = {}
+    for first, second, number, reward, _, digest in rows.tolist():
+        seats = (names[first], names[second])[:: -1 if number % 2 else 1]
+        won.setdefault(seats, []).append(reward)
+        pairs.setdefault((names[first], names[second]), []).append(
+            -reward if number % 2 else reward
+        )
+        seen.add((seats, digest))
+
+    def counted(rewards: list[int]) -> dict[str, int]:
+        return {
+            key: rewards.count(each) for key, each in (("wins", 1), ("draws", 0), ("losses", -1))
+        }
+
+    for agent in data["agents"]:
+        name = agent["name"]
+        own = [each for seats, found in won.items() if seats[0] == name for each in found]
+        own += [-each for seats, found in won.items() if seats[1] == name for each in found]
+        assert agent.items() >= counted(own).items()
+        assert agent["score"]["value"] == pytest.approx(0.5 + sum(own) / len(own) / 2, abs=1e-5)
+    every = [each for found in won.values() for each in found]
+    assert data["first_player"].items() >= counted(every).items()
+    assert [agent["elo"]["value"] for agent in data["agents"]] == sorted(
+        (agent["elo"]["value"] for agent in data["agents"]), reverse=True
+    )
+    known = standings.ratings["a"]
+    assert (known.low, known.value, known.high, known.count) == pytest.approx([100, 100, 100, 36])
+    assert len(data["pairings"]) == 3
+    for each in data["pairings"]:
+        one, other = each["first"], each["second"]
+        assert each["as_player_0"].items() >= counted(won[one, other]).items()
+        assert each["as_player_1"].items() >= counted([-r for r in won[other, one]]).items()
+        found = pairs.get((one, other)) or [-reward for reward in pairs[other, one]]
+        scores = [2 + sum(pair) for pair in zip(found[::2], found[1::2], strict=False)]
+        assert each["pairs_by_score"] == [scores.count(score) for score in range(5)]
+    plies = rows["plies"].sum() / 45
+    assert (data["games"], data["distinct_games"]) == (45, len(seen))
+    assert data["mean_plies"] == pytest.approx(plies)
+    turned = Standings(Crosstable(names, made_up_rows(-1)))
+    assert standings.advantage.value == pytest.approx(-turned.advantage.value, abs=0.1)
+    assert standings.advantage.value > 10
+    *_, moves_first, games, warning = standings.text(terminal=False).splitlines()
+    wins, draws, losses = counted(every).values()
+    share = 100 * (wins + draws / 2) / 45
+    assert moves_first == (
+        f"player_0, who moves first: {wins}-{draws}-{losses}, {share:.1f} %; an advantage of "
+        f"{standings.advantage:+.0f} Elo"
+    )
+    assert games == f"45 games, {draws} drawn ({draws / 0.45:.1f} %), {plies:.1f} plies on average"
+    assert warning.startswith(f"warning: {45 - len(seen)} of 45 games repeat another one")
 
 
 def test_who_runs_the_gauntlet_meets_the_others_only():
@@ -554,6 +623,17 @@ def test_games_begin_in_turn_at_positions_each_from_both_seats(tmp_path):
     assert again.text() == first.text()
     with pytest.raises(ValueError, match="its positions is"):
         play_contest(GAME, Tournament(("random", "greedy"), 16, seed=3), folder=tmp_path)
+
+
+def test_every_match_has_a_seed_of_its_own():
+    matches = [
+        ScheduledMatch(*pairing, begin, begin + 5)
+        for pairing in (("a", "b"), ("b", "a"), ("a", "c"))
+        for begin in (0, 10)
+    ]
+    seeds = {schedule._match_seed(seed, match) for seed in (1, 2) for match in matches}
+    assert len(seeds) == 12
+    assert (matches[1].games, [*matches[1].numbers]) == (10, [*range(20, 30)])
 
 
 def test_texts_that_are_no_positions_to_play_on_from_are_refused():

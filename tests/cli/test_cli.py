@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import json
 import re
 import shlex
 import shutil
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from ludarium import cli
 from ludarium.base.progress import Progress
-from ludarium.cli import main, train
+from ludarium.cli import bench, main, train
 from ludarium.cli.common import AGENTS_HELP, read_options
 from ludarium.cli.evaluate import _usual_opponents
 from ludarium.cli.games import play_command
@@ -22,8 +25,10 @@ from ludarium.configs import load_config
 from ludarium.envs import GAMES
 from ludarium.training.agents import read_agent
 from ludarium.training.agents.checkpoints import selecting_options
+from ludarium.training.alphazero.self_play import SelfPlay
 from ludarium.training.run import describe_plan
 from ludarium.training.runs.folder import RunFolder
+from ludarium.training.runs.trainer import RunResult
 from tests.processes import python
 from tests.tictactoe import TicTacToe
 from tests.tiny_runs import ARGUMENTS
@@ -168,6 +173,29 @@ def test_stopped_before_the_first_iteration_there_is_no_agent_to_use(monkeypatch
     assert "ludarium play" not in out
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["agent"] is None
+
+
+@pytest.mark.parametrize(("finished", "step"), [(True, 99), (False, 0)])
+def test_how_a_run_ended_is_told_with_what_to_do_next(finished, step, monkeypatch, capsys):
+    ended = RunResult(7, finished, 444.04, step)
+    monkeypatch.setattr("ludarium.training.run.train_in", lambda *_, **__: ended)
+    command = ["train", "corso", "--folder", "runs/my run"]
+    agent = "runs/my run/agent.safetensors"
+    assert main(command) == 0
+    told = capsys.readouterr()
+    state = "finished" if finished else "stopped; the same command continues"
+    assert told.out.splitlines() == [
+        f"{state}: 7 iterations, 7.4 minutes",
+        f"agent: {agent}",
+        "measure it: ludarium evaluate 'runs/my run'",
+        "play it:    ludarium play 'runs/my run'",
+    ]
+    assert ("nothing was learnt" in told.err) == (step == 0)
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        **{"folder": "runs/my run", "agent": agent, "iteration": 7, "step": step},
+        **{"finished": finished, "seconds": 444.0},
+    }
 
 
 def test_without_a_configuration_a_run_starts_as_shipped_ones_do(monkeypatch):
@@ -429,6 +457,41 @@ def test_a_game_a_kind_of_agent_and_a_setting_are_explained(capsys):
 def _printed(capsys, line):
     assert main(line.split()) == 0
     return capsys.readouterr().out
+
+
+def test_bench_counts_by_the_clock(monkeypatch, capsys):
+    """A second passes at each look: two parts of self-play, and the network once after each."""
+    played, play = [], SelfPlay.play
+    monkeypatch.setattr(
+        SelfPlay, "play", lambda *given: (played.append(play(*given)), played[-1])[1]
+    )
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)
+    monkeypatch.setattr(bench, "time", clock)
+    monkeypatch.setattr(bench, "random_speed", lambda game, seconds: 1234.5 * seconds)
+    command = "bench corso --option=size=3 --seconds=2 --set=network.channels=4"
+    small = "--set=self_play={games: 8, positions: 64, workers: 1, simulations: 4, cache: 1}"
+    assert main([*command.split(), small, "--set=backend=eager", "--set=network.blocks=1"]) == 0
+    out = capsys.readouterr().out
+    played = played[1:]  # the first compiles
+    total = sum((each.counts for each in played), Counter())
+    hits = total["hits"] / (total["hits"] + total["evaluations"])
+    speed = total["simulations"] / 2
+    for row in (
+        "random plies/s 2,469 one core",
+        "network/s 512 4x1 eager on cpu, batch 8",
+        f"simulations/s {speed:,.0f} 4 for each move, 1 workers",
+        f"cache hits {hits:.2f} of the evaluations; "
+        f"{total['evaluations'] / total['simulations']:.2f} by the network for each simulation",
+        f"share {speed / 512:.2f}",
+    ):
+        assert row in re.sub(" +", " ", out)
+    assert len(played) == 2
+
+
+def test_random_games_are_counted_by_the_clock():
+    """Two thousand games of Tic-tac-toe, which are of 7.6 plies on average, in four seconds."""
+    found = bench.random_speed(TicTacToe(), 2.5, itertools.count().__next__)
+    assert found == pytest.approx(2000 * 7.63 / 4, rel=0.02)
 
 
 def test_bench_reports_the_share_of_the_network(capsys, tmp_path, run_folder):

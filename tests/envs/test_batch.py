@@ -424,6 +424,16 @@ def test_an_agent_may_play_both_sides(canonical: bool) -> None:
                 ended += 1
 
 
+def test_seats_are_drawn_or_in_turn_from_0_on() -> None:
+    games = make_vector(num_envs=400)
+    games.reset(seed=3)
+    assert abs(games.seats.mean() - 0.5) < 0.1
+    games = make_vector(num_envs=4, seat="alternate")
+    for _ in range(2):
+        games.reset()
+        assert games.seats.tolist() == [0, 1, 0, 1]
+
+
 def test_with_both_sides_there_is_no_opponent() -> None:
     with pytest.raises(ValueError, match='seat="both" the agent plays both sides: leave out'):
         VectorBoardGameEnv("corso", 2, seat="both", opponent="uct:10")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
+from tests.games import after
 from tests.processes import python
 
 pytest.importorskip("stable_baselines3")
@@ -36,6 +38,42 @@ def test_infos_tell_which_action_lost_its_game() -> None:
     assert [info["action_mask"].any() for info in infos] == [True, False]
     assert env.side.refusals.keys() == {1}
     assert f"action {taken} " in env.side.refusals[1]
+
+
+def test_a_seed_and_positions_count_for_one_reset() -> None:
+    env = BoardGameVecEnv("corso", 3, size=3, seed=5, seat=1)
+    first, second = env.reset(), env.reset()
+    assert (first != second).any()
+    env.seed(5)
+    np.testing.assert_array_equal(env.reset(), first)
+    env = BoardGameVecEnv("corso", 3, size=3, seat=0)
+    texts = [after(env.game.start(), 4, action).text for action in (0, 1, 2)]
+    env.set_options([{"position": text} for text in texts])
+    for begun in (texts, [env.game.start().text] * 3):
+        env.reset()
+        assert [env.side.batch.position(number).text for number in range(3)] == begun
+    env = BoardGameVecEnv("corso", 3, size=3)
+    for _ in range(2):
+        env.reset()
+        assert env.side.seats.tolist() == [0, 1, 0]  # in turn
+
+
+def test_games_are_asked_one_by_one() -> None:
+    env = BoardGameVecEnv("corso", 3, size=3, seed=1)
+    env.reset()
+    env.step(np.array([mask.argmax() for mask in env.action_masks()]))
+    masks = env.env_method("action_masks")
+    assert (masks[0] != masks[1]).any()
+    for asked in (1, [2, 1], None):
+        rows = masks[np.atleast_1d([0, 1, 2] if asked is None else asked)]
+        np.testing.assert_array_equal(env.env_method("action_masks", indices=asked), rows)
+        assert env.get_attr("num_envs", asked) == [3] * len(rows)
+        assert env.get_attr("render_mode", asked) == [None] * len(rows)
+        assert env.env_is_wrapped(gymnasium.Wrapper, asked) == [False] * len(rows)
+    with pytest.raises(NotImplementedError, match="no attribute 'size' of their own"):
+        env.set_attr("size", 4)
+    with pytest.raises(AttributeError, match="no method 'render', only action_masks"):
+        env.env_method("render")
 
 
 def test_sb3_contribs_ppo_learns_on_it() -> None:

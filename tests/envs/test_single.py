@@ -17,6 +17,7 @@ from ludarium.envs.single import SingleAgentEnv
 from tests.games import first_legal
 from tests.oddity import Oddity
 from tests.processes import python
+from tests.tictactoe import TicTacToe
 
 
 def play_one(env: SingleAgentEnv, random: np.random.Generator, seed: int | None = None) -> dict:
@@ -112,6 +113,15 @@ def test_seats() -> None:
     env.reset()
     env.reset(seed=5)
     assert env.seat == 0
+
+
+def test_a_random_opponent_draws_among_all_its_actions_evenly() -> None:
+    env, counts = SingleAgentEnv(TicTacToe(), seat=1), np.zeros(9, int)
+    env.reset(seed=2)
+    for _ in range(1800):
+        counts += env.reset()[1]["action_mask"] == 0
+    assert counts.sum() == 1800
+    assert np.abs(counts - 200).max() < 60
 
 
 def test_games_begin_at_starts_of_their_own() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from threading import Event
 from types import SimpleNamespace
 from typing import get_args, get_type_hints
@@ -26,7 +27,13 @@ from ludarium.training import train
 from ludarium.training.alphazero import bootstrap, loop
 from ludarium.training.alphazero.bootstrap import bootstrap_samples
 from ludarium.training.alphazero.samples import BatchMaker, sample_dtype
-from ludarium.training.alphazero.self_play import SelfPlay, SelfPlayResult, choose_threads
+from ludarium.training.alphazero.self_play import (
+    SelfPlay,
+    SelfPlayResult,
+    choose_threads,
+    games_of_worker,
+    torch_threads_of_worker,
+)
 from ludarium.training.evaluation import play_anchors
 from ludarium.training.networks import (
     chosen_architecture,
@@ -140,6 +147,13 @@ def test_a_gpu_gets_batches_worth_its_while():
     assert choose_threads(SelfPlayConfig(games=127), "cuda") == 1
     assert choose_threads(SelfPlayConfig(games=16), "cuda") == 1
     assert choose_threads(SelfPlayConfig(games=16, workers=5), "cuda") == 5
+
+
+def test_workers_divide_games_and_threads_and_have_one_at_least(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
+    assert [torch_threads_of_worker(workers) for workers in (1, 2, 3, 9)] == [7, 3, 2, 1]
+    config = SelfPlayConfig(games=10)
+    assert [games_of_worker(config, workers) for workers in (1, 3, 20)] == [10, 3, 1]
 
 
 def test_an_error_of_the_network_ends_self_play(monkeypatch):
@@ -356,6 +370,37 @@ def test_a_stopped_run_finishes_an_evaluation_but_not_the_ratings_that_it_begins
     assert (result.iteration, result.finished) == (iterations, False)
     lines = metrics(tmp_path) if (tmp_path / "metrics.jsonl").exists() else []
     assert ["elo" in line for line in lines] == [True] * iterations
+
+
+def test_a_run_says_what_it_does_and_how_far_it_is(tmp_path):
+    config = RUNS.config(
+        "backend=compiled",
+        "budget={iterations: 2, minutes: null}",
+        "bootstrap={positions: 96, playouts: 4, replay_ratio: 2}",
+        "evaluation={every: 1, games: 4, against: [random, 'uct:2'], simulations: 0}",
+    )
+    done = Counter[int]()
+    told = Told(lambda told: done.update({len(told.begun): told.steps[-1]}))
+    train(config, tmp_path, lambda it: it.stop() if it.number == 1 else None, progress=told)
+    train(config, tmp_path, progress=told)
+    first, second = (line["step"] for line in metrics(tmp_path))
+    tasks = [each for each in told.begun if each[0] != "anchors"]
+    assert tasks == [
+        *(("bootstrap", 96), ("learning", first), ("evaluation", 4)),
+        *(("self-play", 256), ("learning", second - first), ("evaluation", 4)),
+    ]
+    counted = [done[number] for number, each in enumerate(told.begun, 1) if each in tasks]
+    assert counted == [pytest.approx(96, abs=8), first, 4, 256, second - first, 4]
+    begun, plan, *shown = told.said[:5]
+    where = "alphazero, cpu, 2 workers, network compiled)"
+    assert begun == f"training Corso(size=3) in {tmp_path} (new run; {where}"
+    assert plan == (
+        "plan: first 96 positions of games by tree search with random playouts; self-play, 256 "
+        "positions in each iteration; games against random to uct:2 every 1 iterations; until "
+        "2 iterations"
+    )
+    going_on = begun.replace("new run", "going on after iteration 1")
+    assert told.said[5:10] == [going_on, plan, *shown]  # the last row is there again
 
 
 def test_integer_networks_train_and_are_matched_as_they_are(tmp_path):

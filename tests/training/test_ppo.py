@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,12 +29,16 @@ pytest.importorskip("sb3_contrib")
 
 from stable_baselines3.common.utils import ConstantSchedule
 
+from ludarium.training.ppo import loop
 from ludarium.training.ppo.encoder import ObservationEncoder
 from ludarium.training.ppo.environment import LearnerVecEnv
 from ludarium.training.ppo.opponents import CURRENT, PastSelf, Pool
 from ludarium.training.ppo.policy import NetworkPolicy, measure_statistics
+from ludarium.training.run import make_trainer
+from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.metrics import METRICS
 from tests.games import slow_but
+from tests.progress import Told
 from tests.tiny_runs import PPO, TinyRuns, changes_weights, run_by_command
 
 RUNS = TinyRuns("corso/ppo", PPO)
@@ -126,7 +132,8 @@ def test_the_learner_plays_both_seats_and_is_rewarded_as_the_rules_say(name, mon
         played = env.seen.decode(actions)
         assert observations.shape == (16, *game.observation_shape)
         replies.clear()
-        observations, rewards, dones, _ = env.step(actions)
+        observations, rewards, dones, infos = env.step(actions)
+        assert infos == [{}] * 16  # nothing makes the critic stand for games that are cut off
         for number, (reward, is_over, seat) in enumerate(zip(rewards, dones, sides, strict=True)):
             position = Position.of_state(game, before[number])
             for action in (int(played[number]), *replies.get(number, [])):
@@ -164,6 +171,14 @@ def test_the_policy_draws_legal_actions_with_the_probabilities_it_tells(policy):
         told = float(logs[actions == action][0].exp())
         assert count / 20_000 == pytest.approx(told, abs=0.02)
     assert values.shape == (20_000, 1)
+    torch.testing.assert_close(policy.predict_values(observations[:1]), values[:1])
+    with torch.no_grad():
+        favourites = policy.network(observations[:1]).policy.topk(2).indices[0]
+        others = torch.arange(9) != favourites[0]
+        best, _, told = policy(observations[:1], deterministic=True, action_masks=others[None])
+        assert policy(observations[:1], deterministic=True)[0] == favourites[0]
+    assert best == favourites[1]
+    torch.testing.assert_close(told, policy.evaluate_actions(observations[:1], best, others)[1])
     distribution = policy.get_distribution(observations[:1], masks.numpy())
     torch.testing.assert_close(distribution.log_prob(actions[:1]), logs[:1])
     torch.testing.assert_close(
@@ -194,6 +209,7 @@ def test_measured_statistics_normalise(policy):
         stem = normalisation(convolution(observations))
     torch.testing.assert_close(stem.mean((0, 2, 3)), torch.zeros(8), atol=1e-2, rtol=0)
     torch.testing.assert_close(stem.std((0, 2, 3)), torch.ones(8), atol=2e-2, rtol=0)
+    assert (normalisation.momentum, policy.network.training) == (0.1, False)
 
 
 def test_every_observation_counts_alike_in_measured_statistics(policy):
@@ -260,6 +276,10 @@ def test_results_count_for_the_opponent_that_played():
     assert pool.past[1].score == pytest.approx(0, abs=0.01)
     assert before == 0.5
     assert pool.points / pool.finished == pytest.approx(2.5 / 4)
+    met = PastSelf(4, pool.current)  # as if 20 games had been even
+    met.add_results(np.array([1.0]))
+    fade = 0.5 ** (1 / 500)
+    assert met.score == pytest.approx((10 * fade + 1) / (20 * fade + 1))
     met = PastSelf(3, pool.current, points=40, games=100)
     met.add_results(np.ones(500))  # which halve what was before
     assert (met.points, met.games) == (520, 550)
@@ -322,6 +342,75 @@ def test_a_score_is_of_games_that_ended(tmp_path, size, steps):
     assert (metrics["games"] > 0) == ("self_play_score" in metrics) == (size == 3)
 
 
+def test_a_new_run_normalises_by_positions_of_random_games(tmp_path):
+    run = RUNS.begun(tmp_path, "rollout.games=64")
+    games = BatchEnv(run.game, 64, seed=9, canonical=True)
+    seen = [(games.observations.copy(), games.step_random())[0] for _ in range(40)]
+    run.close()
+    with torch.no_grad():
+        convolution, normalisation, _ = run.algorithm.network.stem
+        stem = normalisation(convolution(torch.from_numpy(np.concatenate(seen))))
+    torch.testing.assert_close(stem.mean((0, 2, 3)), torch.zeros(8), atol=0.1, rtol=0)
+    torch.testing.assert_close(stem.std((0, 2, 3)), torch.ones(8), atol=0.1, rtol=0)
+
+
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path):
+    opponents = "opponents={every: 1, pool: 2, active: 2, current: 0.3}"
+    whole = trained(tmp_path / "whole", opponents)
+    for stop in (1, 2, 4):
+        parts = trained(tmp_path / "parts", opponents, iterations=stop)
+    ours, theirs = (run.algorithm.state() for run in (whole, parts))
+    assert ours.description == theirs.description
+    assert [each["number"] for each in ours.description["pool"]["past"]] == [3, 4]
+    assert (ours.arrays["playing"] != CURRENT).any()
+    for name in ("tensors", "arrays"):
+        found, expected = getattr(ours, name), getattr(theirs, name)
+        assert found.keys() == expected.keys()
+        for key in found:
+            np.testing.assert_array_equal(np.asarray(found[key]), expected[key], err_msg=key)
+
+
+def test_figures_of_the_log_are_counts_by_the_clock(tmp_path, monkeypatch):
+    """Beside what was told to the pool; play and learning take ten seconds each."""
+    clock = SimpleNamespace(perf_counter=itertools.count(0, 10).__next__)
+    monkeypatch.setattr(loop, "time", clock)
+    told, results, scores, pools = Told(), [], [], []
+    run = make_trainer(tiny_config(), RunFolder(tmp_path), told)
+    pool, algorithm = run.algorithm.pool, run.algorithm
+    finish, learn = pool.finish, algorithm.learn
+    monkeypatch.setattr(pool, "finish", lambda g, r: (results.extend(r.tolist()), finish(g, r)))
+    steps: list[int] = []
+    monkeypatch.setattr(
+        algorithm, "learn", lambda played: (steps.append(sum(told.steps)), learn(played))[1]
+    )
+
+    def check(line):
+        steps.append(sum(told.steps))
+        ended = [each for each in results if not math.isnan(each)]
+        expected = {
+            **{"step": 128 * line["iteration"], "steps_per_second": 128 / 20, "games": len(ended)},
+            **{"play_seconds": 10, "learn_seconds": 10, "pool": len(pool.past)},
+            "self_play_score": 0.5 + np.mean(ended) / 2,
+            "pool_score": np.mean(scores) if scores else 0.5,
+        }
+        assert {name: line[name] for name in expected} == pytest.approx(expected)
+        results.clear()
+        pools.append(len(pool.past))
+
+    publish = algorithm.publish
+
+    def published():
+        scores[:] = [each.points / each.games for each in pool.past]
+        return publish()
+
+    monkeypatch.setattr(algorithm, "publish", published)
+    run.run(on_iteration=check)
+    run.close()
+    assert pools == [1, 2, 2, 2]
+    assert told.begun == [("self-play", 128), ("learning", 256)] * 4
+    assert steps == [128, 256] * 4
+
+
 def test_a_saved_run_of_other_games_is_refused(tmp_path):
     trainer = trained(tmp_path, iterations=1)
     state = trainer.algorithm.games.state()
@@ -349,11 +438,16 @@ def run_folder(tmp_path_factory):
 def test_what_the_value_explains_of_returns_that_are_all_the_same_is_absent(tmp_path, explained):
     run = RUNS.begun(tmp_path)
     logged = run.algorithm.model.logger.name_to_value
-    for name in ("entropy_loss", "policy_gradient_loss", "value_loss", "approx_kl"):
-        logged[f"train/{name}"] = 0.5
-    logged["train/clip_fraction"], logged["train/explained_variance"] = 0.5, explained
+    names = {
+        **{"entropy_loss": "entropy", "policy_gradient_loss": "policy_loss"},
+        **{name: name for name in ("value_loss", "approx_kl", "clip_fraction")},
+    }
+    for number, name in enumerate(names, 1):
+        logged[f"train/{name}"] = number / 8
+    logged["train/explained_variance"] = explained
     found = run.algorithm._metrics(8, 1.0, 1.0, 0.1)
     run.close()
+    assert [found[name] for name in names.values()] == [-1 / 8, 2 / 8, 3 / 8, 4 / 8, 5 / 8]
     assert found.get("explained_variance", math.nan) == pytest.approx(explained, nan_ok=True)
     assert ("explained_variance" in found) == (explained == 0.25)
 

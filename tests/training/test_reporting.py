@@ -82,10 +82,11 @@ def test_a_log_has_a_heading_a_row_for_each_iteration_and_the_running_score(tmp_
         log.iteration(METRICS | {"iteration": 13} | scored)
     heading, first, second, score = stream.getvalue().splitlines()
     assert heading.split()[:3] == ["run", "min", "iter"]
-    assert first.split()[:5] == ["50", "%", "12.6", "12", "64"]
-    assert "33,317" in first
+    assert first.split() == [
+        *("50", "%", "12.6", "12", "64", "123.4", "33,317"),
+        *("0.457", "0.500", "0.100", "250,000", "13", "min"),
+    ]
     assert heading.split()[-1] == "left"
-    assert first.split()[-2:] == ["13", "min"]
     assert second.split()[3] == "13"
     assert "score against uct:1000: 90 % (77 to 96)" in score
     assert list((tmp_path / "tensorboard").iterdir())
@@ -103,6 +104,23 @@ def test_what_an_iteration_has_no_data_for_is_left_blank(absent, tmp_path):
     assert re.search("250,000 {20,}13 min$", row)
     for events in map(str, (tmp_path / "tensorboard").iterdir()):
         assert not {*absent} & {*EventAccumulator(events).Reload().Tags()["scalars"]}
+
+
+def test_rows_of_ppo_and_of_a_cluster(tmp_path):
+    ppo = {"steps_per_second": 1234.5, "self_play_score": 0.625, "entropy": 1.234}
+    ppo |= {"value_loss": 0.5678, "approx_kl": 0.01234, "pool": 7}
+    cluster = {"actors": 3, "staleness": 1.26, "learner_waited": 4.55}
+    kept = {"accuracy": estimate(0.8, 0.7, 0.9)}
+    for columns, metrics, cells in (
+        (columns_of("ppo"), ppo, "1,000 1,234 62 % 1.23 0.568 0.0123 7"),
+        (columns_of("alphazero", True), cluster, "250,000 3 1.3 4.5"),
+    ):
+        stream = io.StringIO()
+        with run_log(tmp_path, stream, columns) as log:
+            log.iteration(METRICS | metrics | kept)
+        assert f" {cells} 13 min" in re.sub(" +", " ", stream.getvalue())
+        line = "       moves that keep the exact value: 80 % (70 to 90)"
+        assert stream.getvalue().splitlines()[2] == line
 
 
 def test_a_long_task_says_in_a_log_how_far_it_is_without_the_time_to_the_first_units(monkeypatch):

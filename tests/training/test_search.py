@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -271,6 +274,53 @@ def test_puct_draws_actions_by_their_visits_to_a_power():
     weights = found.visits[0].astype(float) ** 2
     drawn = np.bincount(found.actions, minlength=9) / 3000
     np.testing.assert_allclose(drawn, weights / weights.sum(), atol=0.03)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+def test_findings_are_of_the_network_and_a_copy_finds_the_same(copied):
+    game, asked = make_game("corso", size=3), []
+
+    def evaluate(observations):
+        asked.append(len(observations))
+        return random_network(5, 9)(observations)
+
+    settings = SearchSettings(simulations=32, max_considered=5, noise=1, solver=False)
+    search = BatchSearch(game, settings, 4, seed=3)
+    search.use(replace(settings, simulations=20, max_considered=3))
+    positions = [*positions_after(game, 2, 3), *positions_after(game, 3, 4)]
+    found = search.run(states_of(positions), evaluate)
+    assert (found.simulations, found.evaluations) == (7 * 20, sum(asked))
+    assert found.visits.sum(axis=1).tolist() == [20] * 7
+    np.testing.assert_array_equal(np.isnan(found.action_values), found.visits == 0)
+    for position, priors in zip(positions, found.priors, strict=True):
+        logits = random_network(5, 9)(position.observation()[None]).logits[0].astype(float)
+        weights = np.exp(logits) * position.mask
+        np.testing.assert_allclose(priors, weights / weights.sum(), rtol=1e-4)
+    twin = copied(search)
+    again = [each.run(states_of(positions), evaluate) for each in (search, twin)]
+    for name, array in vars(again[0]).items():
+        np.testing.assert_array_equal(getattr(again[1], name), array)
+    assert (again[0].visits != found.visits).any()  # noise goes on
+    with pytest.raises(ValueError, match="room for 32 simulations and 5 considered actions"):
+        twin.use(replace(settings, max_considered=6))
+    twin.use(settings)
+    assert twin.run(positions[0].states, evaluate).simulations == 32
+
+
+def test_settings_are_read_as_they_are_written():
+    changed = {
+        **{"simulations": 77, "algorithm": "puct", "max_considered": 5, "noise": 0.3},
+        **{"value_scale": 0.7, "maxvisit_init": 11.0, "rescale_values": False, "c_puct": 2.5},
+        **{"dirichlet_alpha": 0.6, "temperature": 0.4, "temperature_plies": 9, "score": 0.2},
+        "solver": False,
+    }
+    assert {*changed} == {*SearchSettings.__struct_fields__}
+    for name, max_score in (("corso", 9), ("tictactoe", 1)):
+        game = make_game("corso", size=3) if name == "corso" else ALL_GAMES[name]()
+        (record,) = settings_record(SearchSettings(**changed), game)
+        assert {each: record[each] for each in changed} == changed | {"algorithm": 1}
+        assert record["max_score"] == max_score
+    assert settings_record(SearchSettings(), game)["temperature_plies"] > 10**9
 
 
 def test_no_positions_have_an_empty_finding():

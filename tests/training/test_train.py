@@ -11,15 +11,19 @@ import pytest
 
 from ludarium.base.progress import SILENT
 from ludarium.configs import load_config
+from ludarium.configs.schema import EvaluationConfig
+from ludarium.envs import make_game
+from ludarium.models import load_header
 from ludarium.training import Iteration, train
 from ludarium.training.agents import make_agent
-from ludarium.training.evaluation import IntervalEstimate
+from ludarium.training.evaluation import IntervalEstimate, MatchResult
+from ludarium.training.evaluation.statistics import wilson
 from ludarium.training.run import make_trainer
-from ludarium.training.runs import trainer
-from ludarium.training.runs.evaluation import AgentEvaluation
+from ludarium.training.runs import evaluation, trainer
+from ludarium.training.runs.evaluation import AgentEvaluation, find_opponents
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.metrics import METRICS
-from tests.progress import run_until
+from tests.progress import Told, run_until
 from tests.tiny_runs import ALPHAZERO, TinyRuns
 
 RUNS = TinyRuns("corso/demo", ALPHAZERO)
@@ -32,6 +36,7 @@ def test_each_iteration_is_told_once_it_is_saved(tmp_path):
         lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
         assert iteration.metrics == json.loads(lines[-1])
         assert iteration.numbers.items() <= iteration.metrics.items()
+        assert iteration.metrics.keys() - iteration.numbers.keys() == {"backend"}
         assert iteration.metrics.keys() <= METRICS.keys()
         assert iteration.folder == tmp_path
         iteration.metrics.clear()  # the callback's own
@@ -56,8 +61,20 @@ def test_a_callback_stops_the_run_which_goes_on(tmp_path, capsys):
 
 def test_an_agent_that_was_given_stays_as_it_was(tmp_path):
     agents = []
-    train(RUNS.config(), tmp_path, lambda it: agents.append(it.agent(0)), progress=SILENT)
-    assert [agent.name for agent in agents] == [f"iteration {n}:0" for n in (1, 2, 3)]
+    config, names = RUNS.config("evaluation.simulations=9", "seed=5"), []
+
+    def keep(iteration: Iteration) -> None:
+        agents.append(iteration.agent(0))
+        names.extend([agents[-1].name, iteration.agent().name])
+
+    result = train(config, tmp_path, keep, progress=SILENT)
+    assert names == [f"iteration {n}:{simulations}" for n in (1, 2, 3) for simulations in (0, 9)]
+    header = load_header(tmp_path / "agent.safetensors")
+    told = {"algorithm": "alphazero", "iteration": 3, "seed": 5}
+    assert header.notes.items() >= told.items()
+    assert 0 < header.notes["seconds"] <= round(result.seconds, 1)
+    assert header.notes["config"]["learner"]["batch"] == 64
+    assert header.step == result.step > 0
     states = agents[0].game.new_states(4)
     states[:] = agents[0].game.start().states[0]
     found = [agent.evaluate(states[:1]).logits for agent in agents]
@@ -71,6 +88,45 @@ def test_an_agent_is_asked_for_within_the_callback(tmp_path):
     train(RUNS.config("budget={iterations: 1}"), tmp_path, told.append, progress=SILENT)
     with pytest.raises(RuntimeError, match="iteration 1 is asked for after the callback"):
         told[0].agent(0)
+
+
+@pytest.mark.parametrize("against", ["random", ["random", "uct:9"]])
+def test_an_evaluation_is_what_games_and_exact_values_say(against, monkeypatch):
+    """Of made-up results; of five moves three keep the value."""
+    game, asked, told = make_game("corso", size=3), [], Told()
+
+    def match(*given, **named):
+        asked.append((given[0], given[1], given[2].name, given[3], named))
+        return SimpleNamespace(result=MatchResult(5, 2, 1))
+
+    def anchors(*given, **named):
+        asked.append((*given, named))
+        results = {"random": MatchResult(3, 0, 1), "uct:9": MatchResult(1, 1, 2)}
+        return IntervalEstimate(900.0, 800.0, 1000.0, 8), results
+
+    monkeypatch.setattr(evaluation, "play_match", match)
+    monkeypatch.setattr(evaluation, "play_anchors", anchors)
+    agent, ratings = make_agent("random", game), {"random": 10.0, "uct:9": 500.0}
+    monkeypatch.setattr(agent, "actions", lambda states: np.array([4, 0, 8, 4, 1][: len(states)]))
+    mask = np.zeros((5, 9), bool)
+    mask[[0, 1, 2, 3, 4], [4, 0, 4, 4, 0]] = True
+    test = SimpleNamespace(states=np.repeat(game.start().states, 5), optimal_mask=mask)
+    opponents = find_opponents(EvaluationConfig(against=against), game)
+    found = AgentEvaluation(opponents, 8, ratings, test, 6).of(agent, 123.0, told)
+    named = {"seed": 6, "progress": told}
+    expected: dict[str, Any] = {"accuracy": wilson(3, 5).to_dict()}
+    if against == "random":
+        assert asked == [(game, agent, "random", 8, named)]
+        expected |= {"opponent": "random", "score": wilson(6, 8).to_dict()}
+    else:
+        assert asked == [(game, agent, ratings, 8, named | {"guess": 123.0})]
+        expected["elo"] = {"value": 900, "low": 800, "high": 1000, "count": 8}
+        of_random = {"wins": 3, "draws": 0, "losses": 1, "score": wilson(3, 4).to_dict()}
+        of_uct = {"wins": 1, "draws": 1, "losses": 2, "score": wilson(1.5, 4).to_dict()}
+        expected["anchors"] = {
+            **{"random": {"elo": 10.0, **of_random}, "uct:9": {"elo": 500.0, **of_uct}},
+        }
+    assert found == expected
 
 
 def test_what_a_callback_raises_ends_the_call_and_loses_nothing(tmp_path):

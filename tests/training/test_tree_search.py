@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ludarium.base.progress import Periodic
-from ludarium.envs import Position
+from ludarium.envs import Position, make_game
 from ludarium.models import Evaluation
 from ludarium.training.agents import UCTAgent, uct_search
 from ludarium.training.search import BatchSearch, Budget, SearchSettings, TreeSearch
@@ -170,6 +170,26 @@ def test_draws_of_the_network_are_averaged():
     found = tree.result()
     assert found.draws[0] == pytest.approx(DRAW)
     assert found.action_draws[found.visits > 0] == pytest.approx(DRAW)
+
+
+def test_a_proven_outcome_ends_the_thinking_unless_points_are_played_for():
+    position, asked = make_game("corso", size=3).start(), []
+    for text in ("b2", "a1", "c3", "a2", "c2"):
+        position.play_moves(text)
+
+    def counted(observations: np.ndarray) -> Evaluation:
+        asked.append(len(observations))
+        return random_network(1, 9)(observations)
+
+    for score in (0.0, 0.5):
+        asked.clear()
+        settings = SearchSettings(algorithm="puct", score=score)
+        batches = new_batches(position.game, 1, 8, 0.0)
+        tree = TreeSearch(position.game, position.states, counted, settings, batches)
+        tree.think(Budget(simulations=5000))
+        assert tree.is_exact
+        assert (tree.simulations < 5000) == (score == 0)
+        assert tree.evaluations == sum(asked)
 
 
 def test_what_ends_the_thinking():

@@ -102,6 +102,28 @@ def test_each_game_has_its_share_of_everything(tmp_path):
     assert shares == [(30, 76, 6, 22, 1.5), (10, 26, 2, 8, 0.5)]
 
 
+def test_of_several_networks_the_largest_deviation_is_told(tmp_path):
+    """By examples that are new games' at first, and then the replay's."""
+    run = RUNS.begun(tmp_path / "run", "backend=compiled-int8")
+    algorithm = run.algorithm
+    assert [len(each) for each in algorithm.calibration_inputs()] == [512, 512]
+    run.run()
+    inputs, told = algorithm.calibration_inputs(), algorithm.publish()
+    actors = algorithm.actors.by_game
+    found = [each.engine.deviation(some) for each, some in zip(actors, inputs, strict=True)]
+    run.close()
+    assert sum(map(len, inputs)) == 1024
+    assert 0.6 < len(inputs[0]) / 1024 < 0.9  # three of four positions
+    assert told == {
+        "backend": "compiled-int8",
+        "policy_deviation": max(each.policy for each in found),
+        "value_deviation": max(each.value for each in found),
+    }
+    assert found[0].policy != found[1].policy
+    device = "cpu, 2 workers, network compiled-int8, 2 sets of options"
+    assert run.algorithm.resources == device
+
+
 def test_the_agent_plays_every_board(tmp_path):
     trainer = trained(tmp_path / "run", iterations=1)
     path = trainer.folder.path / "agent.safetensors"
