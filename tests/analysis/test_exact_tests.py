@@ -116,8 +116,9 @@ def test_up_to_four_positions_are_drawn_of_each_game_which_is_searched_far_enoug
     lines = [games.moves(number) for games in played for number in range(32)]
     for each in test.positions:
         assert any(line[: len(each.actions)] == [*each.actions] for line in lines)
-    near = make_exact_test(game, 20, seed=3, limit=40)
+    near = make_exact_test(game, 20, limit=40)
     assert test.states["ply"].min() == 0 < near.states["ply"].min()
+    assert (test.made["seed"], near.made["seed"], near.made["limit"]) == (3, 0, 40)
 
 
 def test_a_wrong_action_whose_replies_only_draw_is_not_refuted_at_once():

@@ -18,6 +18,7 @@ from ludarium.analysis.corso import CorsoSolver
 from ludarium.analysis.probing import Prober, prober_of, source_of
 from ludarium.analysis.solution import TableSolution
 from ludarium.base import progress_bar
+from ludarium.base.progress import SILENT
 from ludarium.base.progress_bar import ProgressBar
 from ludarium.cli import main
 from ludarium.cli.arguments import read_bytes, read_count, read_positive
@@ -69,7 +70,9 @@ def test_a_table_is_asked_where_it_has_the_position_and_a_search_elsewhere() -> 
         assert (found.searches, found.default_limit) == (source == "search", limit)
     assert both.actions(later, 5, told) == {2: ValueBounds(Value(1, 3), Value(1, 3))}
     assert both.actions(start, 5, told, False) == {4: ValueBounds(Value(-1), Value(-1))}
-    assert (table.asked, search.asked) == ([(later,)], [(start, 5, told, False)])
+    both.actions(start)
+    asked = [(start, 5, told, False), (start, None, SILENT, True)]
+    assert (table.asked, search.asked) == ([(later,)], asked)
     assert Prober(Source(game, "table", 99), search).at(over).source == "table"  # type: ignore[arg-type]
     for alone in (Prober(table, None), Prober(None, search)):
         assert alone.at(start) is alone
@@ -83,16 +86,19 @@ def test_a_search_is_made_as_asked_where_no_whole_table_is(monkeypatch) -> None:
         return Source(of, "search")
 
     monkeypatch.setattr(probing, "EndgameSolver", solver)
-    tables = [None, Source(game, "table"), Source(game, "table", 0)]
-    for table, sources in zip(tables, (["search"], ["table", "search"], ["table"]), strict=True):
+    for table, whole in (
+        (None, False),
+        (Source(game, "table"), False),
+        (Source(game, "", 0), True),
+    ):
         monkeypatch.setattr(probing, "table_of", lambda _, table=table: table)
         prober = prober_of(game, 5, 3)
-        found = [each.source for each in (prober._table, prober._solver) if each is not None]
-        assert found == sources
+        assert (prober._table, prober._solver is None) == (table, whole)
     prober_of(make_game("corso", size=3), 1 << 20)
     monkeypatch.setattr(probing, "table_of", lambda _: None)
     prober_of(game)
-    assert made == [{"memory": 5, "threads": 3}] * 2 + [{"threads": 1}]
+    probing.solver_of(game)
+    assert made == [{"memory": 5, "threads": 3}] * 2 + [{"threads": 1}] * 2
     assert source_of(make_game("corso", size=5)) is CorsoSolver
     assert source_of(make_game("corso", size=6)) is solver
     assert issubclass(source_of(make_game("osiron")), TableSolution)

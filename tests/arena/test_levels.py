@@ -35,12 +35,7 @@ from ludarium.models.network import PolicyValueNetwork
 from ludarium.training.agents import RandomAgent, make_agent, read_agent
 from ludarium.training.agents.checkpoints import PocketSpec, shipped_agents
 from ludarium.training.agents.network import NetworkAgent
-from ludarium.training.evaluation import (
-    IntervalEstimate,
-    MatchResult,
-    expected_score,
-    play_match,
-)
+from ludarium.training.evaluation import IntervalEstimate, MatchResult, expected_score, play_match
 from ludarium.training.networks import fresh_network
 from tests.checkpoints import LADDERS, tiny_checkpoint
 from tests.games import children, random_positions, states_of

@@ -110,16 +110,12 @@ def test_the_command_lists_and_makes_puzzles(capsys, tmp_path: Path):
     assert sum(listed["bands"].values()) == len(listed["puzzles"])
     assert main(["puzzles", "corso"]) == 0
     first, _, _, *rows = capsys.readouterr().out.splitlines()
-    rounds = listed["made"]["rounds"]
-    count = len(listed["puzzles"])
-    assert first == f"{count} puzzles of Corso(size=5), from {rounds} rounds of games"
-    values = {band: [] for band in BANDS}
-    for puzzle in listed["puzzles"]:
-        values[puzzle["band"]].append(puzzle["value"])
-    assert [row.split() for row in rows] == [
-        [band, *map(str, (len(each), each.count("win"), each.count("draw")))]
-        for band, each in values.items()
-    ]
+    puzzles, rounds = listed["puzzles"], listed["made"]["rounds"]
+    assert first == f"{len(puzzles)} puzzles of Corso(size=5), from {rounds} rounds of games"
+    for row, band in zip(rows, BANDS, strict=True):
+        values = [puzzle["value"] for puzzle in puzzles if puzzle["band"] == band]
+        counts = len(values), values.count("win"), values.count("draw")
+        assert row.split() == [band, *map(str, counts)]
     assert main(["puzzles", "corso", "--seed", "2"]) == 2
     assert "is for new puzzles: give --output too" in capsys.readouterr().err
     assert main(["puzzles", "corso", "--option", "size=4"]) == 2

@@ -200,13 +200,12 @@ def test_a_test_tells_its_state(normalised, llr, is_over, said):
     sentence, line, rates, pairs, warning = found.text("x", "y", is_over).splitlines()
     assert sentence == said.replace("{}", "normalised Elo")
     low, high = math.log(0.1 / 0.95), math.log(0.9 / 0.05)
-    score, difference = score_of_pairs(counts), 400 * math.log10(31 / 21)
-    assert score.value == 31 / 52
+    assert found.score.value == 31 / 52
+    assert found.elo.value == pytest.approx(400 * math.log10(31 / 21))
     assert line == (
-        f"LLR {llr:+.2f} ({low:.2f} to {high:.2f}), 26 games, score {score:.3f}, "
+        f"LLR {llr:+.2f} ({low:.2f} to {high:.2f}), 26 games, score {found.score:.3f}, "
         f"Elo {found.elo:+.0f}, normalised Elo {normalised_elo(counts):+.0f}"
     )
-    assert found.elo.value == pytest.approx(difference)
     assert rates == "of tests with H0 true, 0.05 end with H1; with H1 true, 0.1 end with H0"
     assert pairs == "pairs of games in which x had 0, 1/2, 1, 3/2, 2 points: 1 2 3 5 2"
     assert warning.startswith("warning: 3 of 16 pairs of games repeat an earlier one")

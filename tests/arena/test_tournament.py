@@ -154,6 +154,11 @@ def test_games_whose_digests_differ_by_one_are_distinct():
     assert Crosstable(("a", "b"), rows).distinct == 2
     rows["digest"], rows["second"] = 5, (1, 2)  # alike, of other pairings
     assert Crosstable(("a", "b", "c"), rows).distinct == 2
+    for repeats, told in ((5, None), (6, "6 of 100 games repeat")):  # more than one in twenty
+        rows = np.zeros(100, ROW)
+        rows["second"], rows["digest"] = 1, np.maximum(np.arange(100), repeats)
+        caveat = Crosstable(("a", "b"), rows).caveat
+        assert caveat is None if told is None else caveat.startswith(told)
 
 
 def test_the_table_says_why_draws_do_not_narrow_intervals():
@@ -170,72 +175,68 @@ def test_the_table_says_why_draws_do_not_narrow_intervals():
     assert decided.caveat is None
 
 
-def made_up_rows(reward: int = 1) -> np.ndarray:
+def made_up_rows(sign: int = 1) -> np.ndarray:
     """Games of three agents, most won by player_0; some repeat others, and not all are paired."""
-    random, rows = np.random.default_rng(4), []
-    for (one, other), games in (((0, 1), 14), ((0, 2), 9), ((1, 2), 22)):
-        for number in range(games):
-            result = random.choice([1, 1, 1, 0, -1, -1])
-            digest = random.integers(15)
-            rows.append((one, other, number, reward * result, random.integers(5, 20), digest))
+    random = np.random.default_rng(4)
+    rows = [
+        (*pair, n, sign * random.choice([1, 1, 1, 0, -1, -1]), *random.integers([5, 0], [20, 15]))
+        for pair, games in (((0, 1), 14), ((0, 2), 9), ((1, 2), 22))
+        for n in range(games)
+    ]
     return np.array(rows, ROW)
 
 
 def test_standings_are_counted_again_from_made_up_games():
     names, rows = ("b", "a", "c"), made_up_rows()
     standings = Standings(Crosstable(names, rows), {"a": 100.0})
-    data, seen = standings.to_dict(), set()
-    won: dict[tuple[str, str], list[int]] = {}  # of the one as player_0 against the other
-    pairs: dict[tuple[str, str], list[int]] = {}
-    for first, second, number, reward, _, digest in rows.tolist():
-        seats = (names[first], names[second])[:: -1 if number % 2 else 1]
-        won.setdefault(seats, []).append(reward)
-        pairs.setdefault((names[first], names[second]), []).append(
-            -reward if number % 2 else reward
-        )
-        seen.add((seats, digest))
+    data, text = standings.to_dict(), standings.text(terminal=False).splitlines()
+    games = [  # the agents, player_0 first; its reward; whether the seats are turned; the digest
+        ((names[one], names[other])[:: -1 if n % 2 else 1], reward, n % 2, digest)
+        for one, other, n, reward, _, digest in rows.tolist()
+    ]
 
-    def counted(rewards: list[int]) -> dict[str, int]:
-        return {
-            key: rewards.count(each) for key, each in (("wins", 1), ("draws", 0), ("losses", -1))
-        }
+    def counted(found: dict, rewards: list[int]) -> bool:
+        wins, draws, losses = (rewards.count(each) for each in (1, 0, -1))
+        assert (found["wins"], found["draws"], found["losses"]) == (wins, draws, losses)
+        return found["score"]["value"] == pytest.approx((wins + draws / 2) / len(rewards), abs=1e-5)
 
-    for agent in data["agents"]:
-        name = agent["name"]
-        own = [each for seats, found in won.items() if seats[0] == name for each in found]
-        own += [-each for seats, found in won.items() if seats[1] == name for each in found]
-        assert agent.items() >= counted(own).items()
-        assert agent["score"]["value"] == pytest.approx(0.5 + sum(own) / len(own) / 2, abs=1e-5)
-    every = [each for found in won.values() for each in found]
-    assert data["first_player"].items() >= counted(every).items()
-    assert [agent["elo"]["value"] for agent in data["agents"]] == sorted(
-        (agent["elo"]["value"] for agent in data["agents"]), reverse=True
-    )
+    def rewards_of(name: str, *others: str) -> list[int]:
+        own = [(each, reward) for each, reward, *_ in games if {name, *others} <= {*each}]
+        return [reward if seats[0] == name else -reward for seats, reward in own]
+
+    assert [each["name"] for each in data["agents"]] == [*standings.ratings]
+    elo = [each["elo"]["value"] for each in data["agents"]]
+    assert elo == sorted(elo, reverse=True)
+    assert all(counted(each, rewards_of(each["name"])) for each in data["agents"])
     known = standings.ratings["a"]
     assert (known.low, known.value, known.high, known.count) == pytest.approx([100, 100, 100, 36])
     assert len(data["pairings"]) == 3
     for each in data["pairings"]:
         one, other = each["first"], each["second"]
-        assert each["as_player_0"].items() >= counted(won[one, other]).items()
-        assert each["as_player_1"].items() >= counted([-r for r in won[other, one]]).items()
-        found = pairs.get((one, other)) or [-reward for reward in pairs[other, one]]
+        assert counted(each, rewards_of(one, other))
+        as_0, as_1 = (
+            [r for s, r, *_ in games if s == seats] for seats in ((one, other), (other, one))
+        )
+        assert counted(each["as_player_0"], as_0)
+        assert counted(each["as_player_1"], [-reward for reward in as_1])
+        found = rewards_of(one, other)
         scores = [2 + sum(pair) for pair in zip(found[::2], found[1::2], strict=False)]
         assert each["pairs_by_score"] == [scores.count(score) for score in range(5)]
-    plies = rows["plies"].sum() / 45
-    assert (data["games"], data["distinct_games"]) == (45, len(seen))
+    every, plies = [reward for _, reward, *_ in games], rows["plies"].sum() / 45
+    assert counted(data["first_player"], every)
+    distinct = len({(seats, digest) for seats, _, _, digest in games})
+    assert (data["games"], data["distinct_games"]) == (45, distinct)
     assert data["mean_plies"] == pytest.approx(plies)
     turned = Standings(Crosstable(names, made_up_rows(-1)))
-    assert standings.advantage.value == pytest.approx(-turned.advantage.value, abs=0.1)
-    assert standings.advantage.value > 10
-    *_, moves_first, games, warning = standings.text(terminal=False).splitlines()
-    wins, draws, losses = counted(every).values()
-    share = 100 * (wins + draws / 2) / 45
-    assert moves_first == (
+    assert 10 < standings.advantage.value == pytest.approx(-turned.advantage.value, abs=0.1)
+    wins, draws, losses = (every.count(each) for each in (1, 0, -1))
+    share, drawn = 100 * (wins + draws / 2) / 45, draws / 0.45
+    assert text[-3:-1] == [
         f"player_0, who moves first: {wins}-{draws}-{losses}, {share:.1f} %; an advantage of "
-        f"{standings.advantage:+.0f} Elo"
-    )
-    assert games == f"45 games, {draws} drawn ({draws / 0.45:.1f} %), {plies:.1f} plies on average"
-    assert warning.startswith(f"warning: {45 - len(seen)} of 45 games repeat another one")
+        f"{standings.advantage:+.0f} Elo",
+        f"45 games, {draws} drawn ({drawn:.1f} %), {plies:.1f} plies on average",
+    ]
+    assert text[-1].startswith(f"warning: {45 - distinct} of 45 games repeat another one")
 
 
 def test_who_runs_the_gauntlet_meets_the_others_only():

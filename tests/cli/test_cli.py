@@ -462,9 +462,8 @@ def _printed(capsys, line):
 def test_bench_counts_by_the_clock(monkeypatch, capsys):
     """A second passes at each look: two parts of self-play, and the network once after each."""
     played, play = [], SelfPlay.play
-    monkeypatch.setattr(
-        SelfPlay, "play", lambda *given: (played.append(play(*given)), played[-1])[1]
-    )
+    take = lambda *given: (played.append(play(*given)), played[-1])[1]  # noqa: E731
+    monkeypatch.setattr(SelfPlay, "play", take)
     clock = SimpleNamespace(perf_counter=itertools.count().__next__)
     monkeypatch.setattr(bench, "time", clock)
     monkeypatch.setattr(bench, "random_speed", lambda game, seconds: 1234.5 * seconds)
@@ -472,8 +471,7 @@ def test_bench_counts_by_the_clock(monkeypatch, capsys):
     small = "--set=self_play={games: 8, positions: 64, workers: 1, simulations: 4, cache: 1}"
     assert main([*command.split(), small, "--set=backend=eager", "--set=network.blocks=1"]) == 0
     out = capsys.readouterr().out
-    played = played[1:]  # the first compiles
-    total = sum((each.counts for each in played), Counter())
+    total = sum((each.counts for each in played[1:]), Counter())  # the first compiles
     hits = total["hits"] / (total["hits"] + total["evaluations"])
     speed = total["simulations"] / 2
     for row in (
@@ -485,7 +483,7 @@ def test_bench_counts_by_the_clock(monkeypatch, capsys):
         f"share {speed / 512:.2f}",
     ):
         assert row in re.sub(" +", " ", out)
-    assert len(played) == 2
+    assert len(played) == 3
 
 
 def test_random_games_are_counted_by_the_clock():

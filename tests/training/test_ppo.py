@@ -363,52 +363,41 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path):
     assert ours.description == theirs.description
     assert [each["number"] for each in ours.description["pool"]["past"]] == [3, 4]
     assert (ours.arrays["playing"] != CURRENT).any()
-    for name in ("tensors", "arrays"):
-        found, expected = getattr(ours, name), getattr(theirs, name)
-        assert found.keys() == expected.keys()
-        for key in found:
-            np.testing.assert_array_equal(np.asarray(found[key]), expected[key], err_msg=key)
+    found, expected = ({**each.tensors, **each.arrays} for each in (ours, theirs))
+    assert found.keys() == expected.keys()
+    for key in found:
+        np.testing.assert_array_equal(np.asarray(found[key]), expected[key], err_msg=key)
 
 
 def test_figures_of_the_log_are_counts_by_the_clock(tmp_path, monkeypatch):
     """Beside what was told to the pool; play and learning take ten seconds each."""
     clock = SimpleNamespace(perf_counter=itertools.count(0, 10).__next__)
     monkeypatch.setattr(loop, "time", clock)
-    told, results, scores, pools = Told(), [], [], []
+    done, results, scores = Counter[int](), [], []
+    told = Told(lambda told: done.update({len(told.begun): told.steps[-1]}))
     run = make_trainer(tiny_config(), RunFolder(tmp_path), told)
-    pool, algorithm = run.algorithm.pool, run.algorithm
-    finish, learn = pool.finish, algorithm.learn
+    pool, finish, add = run.algorithm.pool, run.algorithm.pool.finish, run.algorithm.pool.add
     monkeypatch.setattr(pool, "finish", lambda g, r: (results.extend(r.tolist()), finish(g, r)))
-    steps: list[int] = []
-    monkeypatch.setattr(
-        algorithm, "learn", lambda played: (steps.append(sum(told.steps)), learn(played))[1]
-    )
+
+    def added(number: int) -> None:
+        scores.append(np.mean([each.points / each.games for each in pool.past] or [0.5]))
+        add(number)
 
     def check(line):
-        steps.append(sum(told.steps))
         ended = [each for each in results if not math.isnan(each)]
         expected = {
             **{"step": 128 * line["iteration"], "steps_per_second": 128 / 20, "games": len(ended)},
-            **{"play_seconds": 10, "learn_seconds": 10, "pool": len(pool.past)},
-            "self_play_score": 0.5 + np.mean(ended) / 2,
-            "pool_score": np.mean(scores) if scores else 0.5,
+            **{"play_seconds": 10, "learn_seconds": 10, "pool": min(line["iteration"], 2)},
+            **{"self_play_score": 0.5 + np.mean(ended) / 2, "pool_score": scores[-1]},
         }
         assert {name: line[name] for name in expected} == pytest.approx(expected)
         results.clear()
-        pools.append(len(pool.past))
 
-    publish = algorithm.publish
-
-    def published():
-        scores[:] = [each.points / each.games for each in pool.past]
-        return publish()
-
-    monkeypatch.setattr(algorithm, "publish", published)
+    monkeypatch.setattr(pool, "add", added)
     run.run(on_iteration=check)
     run.close()
-    assert pools == [1, 2, 2, 2]
     assert told.begun == [("self-play", 128), ("learning", 256)] * 4
-    assert steps == [128, 256] * 4
+    assert [*done.values()] == [128, 256] * 4
 
 
 def test_a_saved_run_of_other_games_is_refused(tmp_path):

@@ -315,8 +315,7 @@ def test_settings_are_read_as_they_are_written():
         "solver": False,
     }
     assert {*changed} == {*SearchSettings.__struct_fields__}
-    for name, max_score in (("corso", 9), ("tictactoe", 1)):
-        game = make_game("corso", size=3) if name == "corso" else ALL_GAMES[name]()
+    for game, max_score in ((make_game("corso", size=3), 9), (ALL_GAMES["tictactoe"](), 1)):
         (record,) = settings_record(SearchSettings(**changed), game)
         assert {each: record[each] for each in changed} == changed | {"algorithm": 1}
         assert record["max_score"] == max_score

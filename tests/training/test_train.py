@@ -109,24 +109,24 @@ def test_an_evaluation_is_what_games_and_exact_values_say(against, monkeypatch):
     agent, ratings = make_agent("random", game), {"random": 10.0, "uct:9": 500.0}
     monkeypatch.setattr(agent, "actions", lambda states: np.array([4, 0, 8, 4, 1][: len(states)]))
     mask = np.zeros((5, 9), bool)
-    mask[[0, 1, 2, 3, 4], [4, 0, 4, 4, 0]] = True
+    mask[range(5), [4, 0, 4, 4, 0]] = True
     test = SimpleNamespace(states=np.repeat(game.start().states, 5), optimal_mask=mask)
     opponents = find_opponents(EvaluationConfig(against=against), game)
     found = AgentEvaluation(opponents, 8, ratings, test, 6).of(agent, 123.0, told)
     named = {"seed": 6, "progress": told}
-    expected: dict[str, Any] = {"accuracy": wilson(3, 5).to_dict()}
+    assert found.pop("accuracy") == wilson(3, 5).to_dict()
     if against == "random":
         assert asked == [(game, agent, "random", 8, named)]
-        expected |= {"opponent": "random", "score": wilson(6, 8).to_dict()}
+        assert found == {"opponent": "random", "score": wilson(6, 8).to_dict()}
     else:
         assert asked == [(game, agent, ratings, 8, named | {"guess": 123.0})]
-        expected["elo"] = {"value": 900, "low": 800, "high": 1000, "count": 8}
+        assert found.pop("elo") == {"value": 900, "low": 800, "high": 1000, "count": 8}
         of_random = {"wins": 3, "draws": 0, "losses": 1, "score": wilson(3, 4).to_dict()}
         of_uct = {"wins": 1, "draws": 1, "losses": 2, "score": wilson(1.5, 4).to_dict()}
-        expected["anchors"] = {
-            **{"random": {"elo": 10.0, **of_random}, "uct:9": {"elo": 500.0, **of_uct}},
-        }
-    assert found == expected
+        anchors = {"random": {"elo": 10.0, **of_random}, "uct:9": {"elo": 500.0, **of_uct}}
+        assert found == {"anchors": anchors}
+    with pytest.raises(ValueError, match=r"evaluation\.against: .*plays onyx"):
+        find_opponents(EvaluationConfig(against="onyx"), game)
 
 
 def test_what_a_callback_raises_ends_the_call_and_loses_nothing(tmp_path):

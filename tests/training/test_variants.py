@@ -114,14 +114,14 @@ def test_of_several_networks_the_largest_deviation_is_told(tmp_path):
     run.close()
     assert sum(map(len, inputs)) == 1024
     assert 0.6 < len(inputs[0]) / 1024 < 0.9  # three of four positions
-    assert told == {
-        "backend": "compiled-int8",
-        "policy_deviation": max(each.policy for each in found),
-        "value_deviation": max(each.value for each in found),
+    largest = {
+        f"{name}_deviation": max(getattr(each, name) for each in found)
+        for name in ("policy", "value")
     }
+    assert told == largest | {"backend": "compiled-int8"}
     assert found[0].policy != found[1].policy
-    device = "cpu, 2 workers, network compiled-int8, 2 sets of options"
-    assert run.algorithm.resources == device
+    told = "cpu, 2 workers, network compiled-int8, 2 sets of options"
+    assert run.algorithm.resources == told
 
 
 def test_the_agent_plays_every_board(tmp_path):
