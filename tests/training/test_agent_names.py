@@ -218,7 +218,7 @@ def test_a_file_that_is_missing_is_told_without_the_grammar(game: Game, spec: st
         ("onnx", "onnx needs a file: onnx:FILE"),
         ("python:mine", "write python:MODULE:OBJECT"),
         ("python:no_such:play", "cannot be imported .ModuleNotFoundError.*looked for in Python's"),
-        ("python:math:sqtr", "there is no 'sqtr' in it .*; did you mean sqrt"),
+        ("python:math:sqtr", "math has no 'sqtr' .*; did you mean sqrt"),
         ("shipped:chess", "agent 'shipped:chess': 'chess' is not a game"),
     ],
 )
