@@ -307,7 +307,7 @@ def test_a_class_of_modules_that_wants_arguments_is_refused(game: Game) -> None:
 
 
 def test_a_module_is_not_asked_for_a_score_that_it_may_not_have() -> None:
-    with pytest.raises(ValueError, match="a module of your own has no score to play for"):
+    with pytest.raises(ValueError, match="score is not for a module of your own"):
         spec_of_object(torch.nn.Identity(), simulations=8, search=(("score", 0.1),))
 
 
