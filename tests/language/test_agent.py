@@ -74,6 +74,7 @@ def test_after_wrong_answers_it_is_told_why_then_asked_again_then_it_resigns() -
     assert (last.action, last.faults) == (RESIGN, ("illegal", "illegal"))
 
 
+@pytest.mark.filterwarnings("ignore:the endpoint")  # a hundred of them
 def test_a_thousand_hostile_answers_play_no_move_that_was_not_said() -> None:
     rng = random.Random(1)
     pieces = ["<move>", "</move>", "a1", "b2!", "c3", "<script>alert(1)</script>", "\x1b[2J"]
