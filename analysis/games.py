@@ -128,7 +128,7 @@ def analyse_game(
         ValueError: there are no moves, or the agent cannot analyse positions.
     """
     if not actions:
-        raise ValueError("the game has no moves to analyse: give a record or moves that has some")
+        raise ValueError("the game has no moves to analyse: actions is empty")
     budget = budget or Budget()
     position = game.start(seed, start)
     thinker = make_thinker(agent, position)

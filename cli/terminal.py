@@ -220,7 +220,7 @@ class _TerminalGame:
         if self._thought is None or not self._thought.is_alive():  # or it would be waited for
             self._end_opponents_game()
         self.say(f"moves: {self._listed(text for _, text in self.history) or 'none'}")
-        if not self.position.is_over:
+        if self.forfeit is None and not self.position.is_over:
             self.say(f"position: {self.position.text}")
         return status
 

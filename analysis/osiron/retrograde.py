@@ -111,8 +111,8 @@ class SolvedTable:
             OverflowError: a win takes more plies than a table can hold.
         """
         with suppress(RuntimeError):  # the user has no home folder
-            if table_path(rules).is_file():
-                return cls.load(table_path(rules), rules)
+            if (path := table_path(rules)).is_file():
+                return cls.load(path, rules)
         say(f"ludarium: solving osiron ({rules}), once, some seconds")
         table = cls.solve(rules)
         try:

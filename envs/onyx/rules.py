@@ -188,7 +188,7 @@ def _capture(tables, state, corner, colour):
 
 @rule
 def crosses(tables, state, corner, k, own, other):
-    """Whether a stone `own` on a corner captures two of `other` in the k-th of its squares."""
+    """Whether a stone ``own`` on a corner captures two of ``other`` in the k-th of its squares."""
     opposite = int(state.board[tables.opposites[corner, k]])
     one = int(state.board[tables.sides[corner, k, 0]])
     two = int(state.board[tables.sides[corner, k, 1]])

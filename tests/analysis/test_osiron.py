@@ -490,6 +490,14 @@ def test_without_a_writable_cache_the_solution_is_kept_in_memory(
     assert solution_of(game).best_actions(game.start().states).any()
     assert "could not be kept" in capsys.readouterr().err
 
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    assert SolvedTable.of(rules) is table
+    assert "could not be kept: Could not determine home" in capsys.readouterr().err
+
 
 # The command line.
 

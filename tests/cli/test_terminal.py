@@ -106,6 +106,15 @@ def test_history_rules_and_board(play):
     assert "Cells start open" in play(["rules", "quit"], "corso", "--opponent", "random")
 
 
+def test_the_position_that_quit_prints_can_be_gone_on_with(play):
+    out = play(["b2", "quit"], "corso", "--opponent", "random", "--seat", "0")
+    (text,) = re.findall(r"^position: (.*)$", out, re.MULTILINE)
+    assert "O" in text
+    again = play(["quit"], "corso", "--opponent", "random", "--seat", "0", "--position", text)
+    assert f"moves: none\nposition: {text}\n" in again
+    assert "position: " not in play(["b2", "resign"], *QUICK)
+
+
 def test_resigning_loses(play, capsys):
     out = play(["b2", "resign"], *QUICK)
     assert "You resign: random wins." in out

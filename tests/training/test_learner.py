@@ -13,7 +13,7 @@ from ludarium.configs.schema import LearnerConfig
 from ludarium.models import NetworkShape, build_network
 from ludarium.models.network import Output
 from ludarium.training.alphazero.exact import CHOICE, UNSOLVED
-from ludarium.training.alphazero.learner import Learner, Losses
+from ludarium.training.alphazero.learner import AdamW, Learner, Losses
 from ludarium.training.alphazero.samples import Batch
 
 STEPS = 12
@@ -129,3 +129,13 @@ def test_no_thread_learns_from_a_single_position(batch, parts):
     learner = Learner(network, LearnerConfig(batch=batch), True, "cpu", workers=4)
     learner.close()
     assert len(learner._replicas) == parts
+
+
+def test_weights_without_gradients_stay_and_the_others_get_their_own():
+    weights, others = ([nn.Parameter(torch.full((2, 2), float(n))) for n in range(3)] for _ in "ab")
+    for each in weights, others:
+        each[0].grad, each[2].grad = torch.ones(2, 2), -torch.ones(2, 2)
+    AdamW(weights, 0.1).step(0.5)
+    torch.optim.AdamW(others, lr=0.5, weight_decay=0.1).step()
+    for weight, other in zip(weights, others, strict=True):
+        torch.testing.assert_close(weight, other)

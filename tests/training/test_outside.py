@@ -94,6 +94,8 @@ def test_a_module_of_another_shape_is_refused(game: Game) -> None:
         as_agent(Corner(make_game("corso")), game)
     with pytest.raises(ValueError, match=r"Linear takes no observations"):
         as_agent(nn.Linear(4, 9), game)
+    with pytest.raises(ValueError, match=r"BatchNorm3d takes no observations .*ValueError: expec"):
+        as_agent(nn.BatchNorm3d(4), game)  # which raises a ValueError itself
 
 
 @pytest.mark.parametrize("with_score", [False, True])
@@ -289,6 +291,8 @@ def test_a_class_without_a_choice_is_named(game: Game) -> None:
 
     with pytest.raises(NotImplementedError, match="agent idle cannot choose: Idle must have"):
         Idle(game, "idle").choose(game.start(0))
+    with pytest.raises(ValueError, match=r"Idle is called with game and seed: .* 'name'"):
+        as_agent(Idle, game)
 
 
 def test_a_game_is_given_by_name_too() -> None:

@@ -214,7 +214,7 @@ def read_agent(name: str, from_file: bool = False) -> AgentSpec:
     if spec is None and ("/" in word or "." in word or os.sep in whole):
         raise ValueError(
             f"agent {quoted(name, 100)}: no such file or folder; `ludarium train` makes a run's "
-            "folder, `ludarium agents` lists what is there without"
+            "folder, `ludarium agents` lists agents that need none"
         )
     if spec is None:
         raise ValueError(

@@ -69,8 +69,9 @@ class AdamW:
 
     @torch.no_grad()
     def step(self, rate: float) -> None:
-        """Update the weights by their gradients; ``rate`` is the learning rate."""
-        for weights, decay in self._groups:
+        """Update the weights that have gradients; ``rate`` is the learning rate."""
+        for group, decay in self._groups:
+            weights = [weight for weight in group if weight.grad is not None]
             moments = [self._moments[weight] for weight in weights]
             means, squares, steps = (
                 [each[name] for each in moments] for name in ("exp_avg", "exp_avg_sq", "step")
