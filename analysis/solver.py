@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from ludarium.base.progress import SILENT, Part, Progress
+from ludarium.base.progress import SILENT, Progress
 from ludarium.base.threads import run_tasks
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
@@ -138,7 +139,7 @@ class Solver(ABC):
 
         told = 0
         progress.begin("positions answered", len(positions))
-        part = _Search(progress, self._stop)
+        part = progress.part(on_stop=partial(self._stop, True))
 
         def watch(answered: int) -> None:
             nonlocal told
@@ -192,18 +193,6 @@ class Solver(ABC):
     @abstractmethod
     def _final_value(self, position: Position) -> Value:
         """The value of a finished game for the player whose turn it would be."""
-
-
-class _Search(Part):
-    """A search whose threads learn from ``halt`` that they are to stop."""
-
-    def __init__(self, whole: Progress, halt: Callable[[bool], None]) -> None:
-        super().__init__(whole)
-        self._halt = halt
-
-    def stop(self, error: BaseException | None = None) -> None:
-        super().stop(error)
-        self._halt(True)
 
 
 def after(position: Position, action: int) -> Position:

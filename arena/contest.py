@@ -303,8 +303,8 @@ def play_contest(
     anchors = dict(anchors or {})
     _check_anchors(plan, anchors)
     openings = plan.openings(game)
-    specs, networks = resolve_agents(game, plan.agents, players, from_file)
-    settings = {**describe(plan.kind, game, networks), **asdict(plan)}
+    entrants = resolve_agents(game, plan.agents, players, from_file)
+    settings = {**describe(plan.kind, game, entrants), **asdict(plan)}
     schedule = plan.schedule
     store = None if folder is None else ArenaFolder(Path(folder))
     with nullcontext() if store is None else store.opened(settings):
@@ -338,7 +338,7 @@ def play_contest(
         if not contest.is_over:
             missing = [match for match in schedule if match not in played]
             play_matches(
-                *(specs, networks, missing, finished, openings),
+                *(entrants, missing, finished, openings),
                 *(plan.seed, workers, progress),
             )
             contest = standing()

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from ludarium.analysis.exact_tests import ExactTest, find_exact_test
-from ludarium.base.files import load_json, read_regular_file
+from ludarium.base.files import load_json, read_regular_file, sha256_of_file
 from ludarium.base.messages import named
 from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
@@ -35,8 +35,6 @@ from ludarium.training.runs.evaluation import AgentEvaluation
 from ludarium.training.runs.files import append
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.metrics import ESTIMATES, estimates_of
-
-from .ladder import digest_of
 
 _LARGEST_FILE = 1 << 30  # bytes
 
@@ -166,7 +164,7 @@ def _contents(game: Game, specs: Sequence[AgentSpec]) -> dict[str, str] | None:
         if Needs.CODE in spec.needs or (file is None and Needs.NETWORK in spec.needs):
             return None
         if file is not None:
-            found[str(spec)] = digest_of(file)
+            found[str(spec)] = sha256_of_file(file)
     return found
 
 
@@ -194,7 +192,7 @@ def _curve(
     guess: float | None = None  # each agent is about as strong as the one before
     for number, path in enumerate(paths, 1):
         try:
-            header, digest = load_header(path), digest_of(path)
+            header, digest = load_header(path), sha256_of_file(path)
             iteration, seconds = _moment(path, header)
             if iteration in points:
                 continue  # the latest agent is among the others too

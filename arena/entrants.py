@@ -9,8 +9,7 @@ from ludarium.base.messages import quoted
 from ludarium.envs.engine.game import Game
 from ludarium.training.agents import Agent, AgentSpec, require_different, spec_of
 
-from .ladder import digest_of
-from .schedule import on_one_core
+from .schedule import Entrant, on_one_core
 
 MOST_AGENTS = 200
 _MOST_NAME = 1000  # characters
@@ -21,8 +20,8 @@ def resolve_agents(
     names: Sequence[str],
     players: Mapping[str, AgentSpec | str | Callable[..., Any]] | None = None,
     from_file: bool = False,
-) -> tuple[dict[str, AgentSpec], dict[str, str]]:
-    """The specs of agents by name; each is made once to check that it can play.
+) -> dict[str, Entrant]:
+    """The agents by name; each is made once to check that it can play.
 
     Args:
         game: the rules.
@@ -31,15 +30,11 @@ def resolve_agents(
             `Agent`, which cannot play on several cores.
         from_file: the names come from a file, so some are refused, see `read_agent`.
 
-    Returns:
-        The specs by name, and SHA-256 of the networks' files by the agent's name.
-
     Raises:
         ValueError: a name means nothing, two mean the same agent, or an agent cannot play the game.
         FileNotFoundError: an agent's file is missing.
     """
     specs: dict[str, AgentSpec] = {}
-    networks: dict[str, str] = {}
     for name in names:
         player = (players or {}).get(name, name)
         if isinstance(player, Agent):
@@ -50,12 +45,7 @@ def resolve_agents(
         specs[name] = spec_of(player, name=name, from_file=from_file)
     require_different(list(specs.values()))
     with on_one_core():
-        for name, spec in specs.items():
-            file = spec.network_file(game)
-            if file is not None:
-                networks[name] = digest_of(file)
-            spec.make(game)
-    return specs, networks
+        return {name: Entrant.of(spec, game) for name, spec in specs.items()}
 
 
 def check_names(names: Sequence[str]) -> None:

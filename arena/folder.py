@@ -39,7 +39,7 @@ from ludarium.training.runs.files import PARTIAL, append, make_folders, write_fi
 from ludarium.training.runs.lock import FolderLock
 
 from .results import ROW
-from .schedule import Schedule, ScheduledMatch, SeededOpenings
+from .schedule import Entrant, Schedule, ScheduledMatch, SeededOpenings
 
 SETTINGS, RECORDS, RESULTS, TABLE = "arena.json", "games.jsonl", "results.json", "table.txt"
 _LOCK = "lock"
@@ -277,14 +277,10 @@ class ArenaFolder:
             )
 
 
-def describe(kind: str, game: Game, networks: Mapping[str, str]) -> dict[str, Any]:
+def describe(kind: str, game: Game, entrants: Mapping[str, Entrant]) -> dict[str, Any]:
     """The part of the settings that all folders have."""
-    return {
-        "kind": kind,
-        "format": FORMAT,
-        **_rules_of(game),
-        "networks": dict(networks),
-    }
+    networks = {name: each.network for name, each in entrants.items() if each.network is not None}
+    return {"kind": kind, "format": FORMAT, **_rules_of(game), "networks": networks}
 
 
 #: The keys of `describe`.

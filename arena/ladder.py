@@ -6,7 +6,6 @@ and no agent's name. The SHA-256 of the checkpoint identifies the network.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from ludarium.base.files import MEGABYTE, MisfitError, load_json, read_regular_file
+from ludarium.base.files import MEGABYTE, MisfitError, load_json, read_regular_file, sha256_of_file
 from ludarium.base.messages import named, quoted, shortened
 from ludarium.base.storage import write_whole
 from ludarium.envs.engine.game import Game
@@ -155,7 +154,7 @@ class Ladder:
                 f"the levels are of {self.game} version {self.version} with the options "
                 f"{quoted(self.options, 100)}, not of version {game.version} of {game}"
             )
-        if self.agent != digest_of(checkpoint):
+        if self.agent != sha256_of_file(checkpoint):
             raise ValueError(
                 f"the levels were measured with another agent than {named(checkpoint.name)}: give "
                 "that one (level:3?ladder=FILE&agent=CHECKPOINT), or measure this one's by "
@@ -228,12 +227,6 @@ def rate_levels(
     )
 
 
-def digest_of(path: Path) -> str:
-    """SHA-256 of a checkpoint file, hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def ladder_beside(checkpoint: Path) -> Path:
     """The file of a checkpoint's levels: ``corso.levels.json`` for ``corso.safetensors``."""
     return checkpoint.with_name(checkpoint.name.partition(".")[0] + SUFFIX)
@@ -243,7 +236,7 @@ def ladder_of(checkpoint: Path, game: Game) -> Ladder | None:
     """The levels beside a checkpoint, measured with it by these rules; None if there are none."""
     path = ladder_beside(checkpoint)
     ladder = load_ladder(path) if path.is_file() else None
-    if ladder is None or not ladder.fits(game) or ladder.agent != digest_of(checkpoint):
+    if ladder is None or not ladder.fits(game) or ladder.agent != sha256_of_file(checkpoint):
         return None
     return ladder
 

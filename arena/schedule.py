@@ -21,6 +21,7 @@ from itertools import chain
 
 import numpy as np
 
+from ludarium.base.files import sha256_of_file
 from ludarium.base.messages import named, quoted, shortened
 from ludarium.base.progress import SILENT, Progress, StoppedError
 from ludarium.base.threads import available_cores, one_core, run_tasks
@@ -29,8 +30,6 @@ from ludarium.models.inference import torch_threads
 from ludarium.training.agents import Agent, AgentSpec, GameInPlay, Needs, Seed
 from ludarium.training.evaluation import Games, play_match
 from ludarium.training.evaluation.openings import Openings, check_positions, draw_openings
-
-from .ladder import digest_of
 
 #: Openings in a match.
 MATCH_OPENINGS = 10
@@ -112,9 +111,48 @@ class Schedule:
         return ScheduledMatch(first, second, begin, min(begin + MATCH_OPENINGS, self._openings))
 
 
+@dataclass(frozen=True)
+class Entrant:
+    """An agent of a contest.
+
+    Attributes:
+        spec: its spec.
+        network: SHA-256 of its network's file, if it has one.
+    """
+
+    spec: AgentSpec
+    network: str | None
+
+    @classmethod
+    def of(cls, spec: AgentSpec, game: Game) -> Entrant:
+        """The agent of a spec, which is made once to check that it can play.
+
+        Raises:
+            ValueError: it cannot play this game.
+            FileNotFoundError: its file is missing.
+        """
+        file = spec.network_file(game)
+        found = cls(spec, None if file is None else sha256_of_file(file))
+        spec.make(game)
+        return found
+
+    def make(self, game: Game) -> Agent:
+        """Make the agent.
+
+        Raises:
+            ValueError: its network's file is no longer the same: a run in training replaces it.
+        """
+        agent, file = self.spec.make(game), self.spec.network_file(game)
+        if file is not None and sha256_of_file(file) != self.network:
+            raise ValueError(
+                f"agent {named(str(self.spec))} has changed since the games began: copy "
+                f"{named(file)}, and let the copy play"
+            )
+        return agent
+
+
 def play_matches(
-    agents: Mapping[str, AgentSpec],
-    networks: Mapping[str, str],
+    agents: Mapping[str, Entrant],
     matches: Sequence[ScheduledMatch],
     finished: Finished,
     openings: SeededOpenings,
@@ -125,9 +163,7 @@ def play_matches(
     """Play matches, one per worker at a time, and begin them in order.
 
     Args:
-        agents: specs of the agents, by name.
-        networks: SHA-256 of the file of each that has a network, by its name; it may not change,
-            and a run in training replaces its file.
+        agents: the agents by name.
         matches: the matches to play.
         finished: function called with each match when it is played.
         openings: the openings of all games.
@@ -144,7 +180,7 @@ def play_matches(
         raise ValueError(f"workers are 1 or more, not {quoted(workers)}")
     workers = min(workers or available_cores(), max(1, len(matches)))
     part = progress.part()
-    team = _Workers(agents, networks, openings, seed, workers, part)
+    team = _Workers(agents, openings, seed, workers, part)
     handing_over = threading.Lock()
 
     def play(worker: int, number: int) -> None:
@@ -163,8 +199,7 @@ def play_matches(
 class _Workers:
     """The agents of each worker; see `play_matches`."""
 
-    specs: Mapping[str, AgentSpec]
-    networks: Mapping[str, str]
+    entrants: Mapping[str, Entrant]
     openings: SeededOpenings
     seed: int
     count: int
@@ -172,7 +207,7 @@ class _Workers:
 
     def __post_init__(self) -> None:
         self._agents: list[dict[str, Agent]] = [{} for _ in range(self.count)]
-        self._locks = {name: threading.Lock() for name in self.specs}
+        self._locks = {name: threading.Lock() for name in self.entrants}
 
     def play(self, worker: int, match: ScheduledMatch) -> Games:
         """Play a match.
@@ -205,14 +240,8 @@ class _Workers:
     def _agent(self, worker: int, name: str) -> Agent:
         own = self._agents[worker]
         if name not in own:
-            spec, game = self.specs[name], self.openings.game
-            agent, file = spec.make(game), spec.network_file(game)
-            if file is not None and digest_of(file) != self.networks[name]:
-                raise ValueError(
-                    f"agent {named(str(spec))} has changed since the games began: copy "
-                    f"{named(file)}, and let the copy play"
-                )
-            alone = Needs.ONE_THREAD in spec.needs
+            agent = self.entrants[name].make(self.openings.game)
+            alone = Needs.ONE_THREAD in self.entrants[name].spec.needs
             own[name] = _Shared(agent, self._locks[name]) if alone else agent
         return own[name]
 

@@ -6,6 +6,7 @@ data.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -120,6 +121,21 @@ class MisfitError(ValueError):
     def __init__(self, message: str, key: str) -> None:
         super().__init__(message)
         self.key = key
+
+
+def sha256_of(content: bytes) -> str:
+    """The SHA-256 of a file's content, hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def sha256_of_file(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file of any size, hexadecimal.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def load_json(text: str | bytes, what: str, kind: Any = Any) -> Any:

@@ -60,21 +60,29 @@ class Progress:
     def say(self, text: str, style: str = "") -> None:
         """Say a line to people; ``style`` is one of `rich`, such as ``bold``."""
 
-    def part(self, seconds: float | None = None) -> Part:
+    def part(
+        self, seconds: float | None = None, on_stop: Callable[[], object] | None = None
+    ) -> Part:
         """The progress of a part of the work, which can be stopped without the rest.
 
         Args:
             seconds: the part stops this long after now.
+            on_stop: called when the part's own `stop` is.
         """
-        return Part(self, seconds)
+        return Part(self, seconds, on_stop)
 
 
 class Part(Progress):
     """A part of a larger work; see `Progress.part`."""
 
-    def __init__(self, whole: Progress, seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        whole: Progress,
+        seconds: float | None = None,
+        on_stop: Callable[[], object] | None = None,
+    ) -> None:
         super().__init__()
-        self._whole = whole
+        self._whole, self._on_stop = whole, on_stop
         self._deadline = None if seconds is None else time.perf_counter() + seconds
 
     @property
@@ -83,6 +91,12 @@ class Part(Progress):
         is_late = self._deadline is not None and time.perf_counter() >= self._deadline
         self._is_stopped |= self._whole.stopped or is_late
         return super().stopped
+
+    def stop(self, error: BaseException | None = None) -> None:
+        """Ask this part to end soon; the whole goes on."""
+        super().stop(error)
+        if self._on_stop is not None:
+            self._on_stop()
 
     def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
         """Begin the work anew for people."""

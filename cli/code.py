@@ -7,7 +7,7 @@ from collections import Counter
 
 from ludarium.arena.units import units_of
 from ludarium.base.console import say
-from ludarium.base.progress import Progress
+from ludarium.base.progress import SILENT
 from ludarium.base.threads import available_cores, run_tasks
 from ludarium.envs import GAMES, Game
 from ludarium.envs.engine.check import compile_error
@@ -80,11 +80,6 @@ def _compile(game: Game) -> Result:
     units = [*units_of(game), *network_units().values()]
     finished: list[str] = []
 
-    class Preparing(Progress):
-        def stop(self, error: BaseException | None = None) -> None:
-            super().stop(error)
-            end_children()
-
     def prepare(_: int, number: int) -> None:
         unit = units[number]
         unit.prepare()
@@ -92,7 +87,7 @@ def _compile(game: Game) -> Result:
         say(f"{unit.title}, {len(finished)} of {len(units)}")
 
     try:
-        run_tasks(prepare, len(units), available_cores(), Preparing())
+        run_tasks(prepare, len(units), available_cores(), SILENT.part(on_stop=end_children))
     except CompileError as error:
         raise compile_error(game, error) from None
     except NoCompilerError as error:

@@ -12,12 +12,12 @@ from ludarium.arena.ladder import (
     WORDS,
     Ladder,
     LevelMatch,
-    digest_of,
     find_ladder,
     ladder_beside,
     load_ladder,
     save_ladder,
 )
+from ludarium.base.files import sha256_of_file
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, find_game
 from ludarium.training.agents.checkpoints import ShippedSpec, TrainedSpec
@@ -155,7 +155,7 @@ def _measure(game: Game, path: Path, given: argparse.Namespace) -> Ladder:
         ladder = calibrate(
             game,
             network,
-            digest_of(path),
+            sha256_of_file(path),
             _SIMULATIONS if given.simulations is None else given.simulations,
             given.games,
             given.levels,

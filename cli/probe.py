@@ -12,8 +12,8 @@ from ludarium.analysis.probing import Prober, prober_of
 from ludarium.analysis.search import EndgameSolver
 from ludarium.analysis.search.solver import MEMORY
 from ludarium.base.console import say
-from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
+from ludarium.envs.engine.record import RecordedGame
 from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.table import text_table
 
@@ -92,9 +92,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> Result:
     """Find the values; exit status 1 if some are undecided, 130 after Ctrl-C."""
-    game, seed, start, actions = _read_moves(given)
-    position = game.start(seed, start)
-    moves = position.play_all(actions)
+    played = _read_game(given)
+    game = played.game
+    position = game.start(played.seed, played.start)
+    moves = position.play_all(played.actions)
     if position.is_over:
         raise ValueError(
             "the game is over after these moves, nothing is left to choose (--back takes moves "
@@ -110,7 +111,7 @@ def run(given: argparse.Namespace) -> Result:
     data = {
         "game": game.name,
         "options": dict(game.options),
-        "seed": seed,
+        "seed": played.seed,
         "moves": moves,
         "position": position.text,
         "source": prober.source,
@@ -165,20 +166,16 @@ def _advice(prober: Prober, given: argparse.Namespace, is_stopped: bool) -> str:
     return ", or ".join(ways)
 
 
-def _read_moves(given: argparse.Namespace) -> tuple[Game, int, str | None, list[int]]:
-    """The game, where it begins (seed, position), and the actions that lead from there."""
+def _read_game(given: argparse.Namespace) -> RecordedGame:
+    """The game up to the position that is asked about."""
     options = read_options(given.option)
-    seed: int = given.seed
-    start: str | None = given.position
-    actions: list[int] = []
     if given.record is None:
-        game = make_game(given.game, **options)
+        played = RecordedGame(make_game(given.game, **options), given.seed, given.position)
     else:
-        played, _ = read_record(given.record, given.game, options, seed, start)
-        game, seed, start, actions, _ = played
-    position = game.start(seed, start)
-    position.play_all(actions)
-    actions += play_moves(position, given.moves)
+        played, _ = read_record(given.record, given.game, options, given.seed, given.position)
+    position = played.game.start(played.seed, played.start)
+    position.play_all(played.actions)
+    actions = [*played.actions, *play_moves(position, given.moves)]
     if given.back > len(actions):
         raise ValueError(f"--back {given.back}: there are {len(actions)} moves to take back")
-    return game, seed, start, actions[: len(actions) - given.back]
+    return played._replace(actions=actions[: len(actions) - given.back])

@@ -152,7 +152,7 @@ def _read(given: argparse.Namespace, options: dict[str, Any]) -> RecordedGame:
         return read_record(given.record, given.game, options, start=given.position)[0]
     if given.game is None or given.position is None:
         raise ValueError("name the file of a RECORD, or give --game GAME and --position TEXT")
-    return RecordedGame(make_game(given.game, **options), 0, given.position, [])
+    return RecordedGame(make_game(given.game, **options), 0, given.position)
 
 
 def _check(given: argparse.Namespace, target: Path) -> None:

@@ -25,7 +25,7 @@ from ludarium.base.storage import write_whole
 from ludarium.envs.engine.compile import compile_in_background
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import Forfeit, make_record, read_record_file
+from ludarium.envs.engine.record import Forfeit, RecordedGame, read_record_file
 from ludarium.envs.registry import GAMES
 from ludarium.training.agents import Agent, GameInPlay, read_agent
 from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
@@ -63,22 +63,16 @@ def play_in_terminal(given: argparse.Namespace, remarks: Sequence[str] = ()) -> 
     options = read_options(given.option)
     seed, saved_seat = random.SystemRandom().getrandbits(32), None
     start: str | None = given.position
-    moves: list[int] = []
-    forfeit = None
+    saved: RecordedGame | None = None
     if given.resume is not None:
         name = given.opponent_or_game if given.opponent_or_game in GAMES else None
-        (recorded, seed, start, moves, forfeit), saved = read_record(
-            given.resume, name, options, start=start
-        )
-        options, saved_seat = dict(recorded.options), _seat_of(saved, given.resume)
-        if name is None:
-            game_of([given.opponent_or_game], {}, recorded.name)  # refuses an agent of another game
+        saved, record = read_record(given.resume, name, options, start=start)
+        options, saved_seat = dict(saved.game.options), _seat_of(record, given.resume)
+        if name is None:  # an agent of another game is refused
+            game_of([given.opponent_or_game], {}, saved.game.name)
     game, opponent, notes = _find_opponent(given, options)
-    position = game.start(seed, start)
-    session = _TerminalGame(position, (seed, start), opponent, _command_line(given), given.json)
-    for action in moves:
-        session.play(action)
-    session.forfeit = forfeit
+    begun = RecordedGame(game, seed, start) if saved is None else saved
+    session = _TerminalGame(begun, opponent, _command_line(given), given.json)
     session.seat, why = _choose_seat(given, saved_seat, session.position)
     for note in [*remarks, *notes, why]:
         if note:
@@ -135,7 +129,7 @@ def _command_line(given: argparse.Namespace) -> str:
 
 
 class _TerminalGame:
-    """A person, an agent, and the game between them, which begins by a seed or at a position.
+    """A person, an agent, and the game between them, which may be a saved one.
 
     Attributes:
         position: the present position.
@@ -148,18 +142,19 @@ class _TerminalGame:
 
     def __init__(
         self,
-        position: Position,
-        begin: tuple[int, str | None],
+        begun: RecordedGame,
         opponent: Agent,
         command: str,
         to_stderr: bool,
     ) -> None:
-        self.position = position
+        self.position = begun.game.start(begun.seed, begun.start)
         self.history: list[tuple[Position, str]] = []
-        self.forfeit: Forfeit | None = None
+        self.forfeit = begun.forfeit
         self._gone = ""  # the error, once the terminal is closed
-        self._seed, self._start = begin
-        self._states = position.states  # the position and all actions, as the opponent sees them
+        self._begun = begun
+        self._states = (
+            self.position.states
+        )  # the position and all actions, as the opponent sees them
         self._actions: list[int] = []
         self._opponent = opponent
         self._opponents_game: GameInPlay | None = None
@@ -177,6 +172,8 @@ class _TerminalGame:
             "undo": self._undo,
             "save": self._save,
         }
+        for action in begun.actions:
+            self.play(action)
 
     def say(self, text: str, style: str = "") -> None:
         """Print a text as it is, without wrapping its lines."""
@@ -187,11 +184,8 @@ class _TerminalGame:
 
     def record(self) -> dict[str, Any]:
         """The game so far, with the person's seat."""
-        moves = [text for _, text in self.history]
-        record = make_record(
-            *(self.position.game, self._seed, moves, self.position, self.forfeit, self._start)
-        )
-        return record | {"seat": self.seat}
+        played = self._begun._replace(actions=self._actions, forfeit=self.forfeit)
+        return played.to_record() | {"seat": self.seat}
 
     def play(self, action: int) -> str:
         """Play an action and return its text."""
@@ -247,8 +241,9 @@ class _TerminalGame:
 
     def _game_of(self, seat: int) -> GameInPlay:
         """The game so far in the opponent's view, as this player."""
+        begun = self._begun
         game = GameInPlay(
-            *(self.position.game, 0, seat, self._seed, self._states, self._actions, self._start)
+            *(begun.game, 0, seat, begun.seed, self._states, self._actions, begun.start)
         )
         self._opponent.begin([game])
         return game

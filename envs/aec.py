@@ -23,7 +23,7 @@ from .engine.codec import encode_states
 from .engine.draw.picture import Window, pixels, with_result
 from .engine.game import Game
 from .engine.position import IllegalActionError, Position, starts_in
-from .engine.record import Forfeit, make_record
+from .engine.record import Forfeit, RecordedGame
 from .engine.rule import ONGOING, TRUNCATED
 from .pettingzoo_private import AECIterable, AECIterator, EnvLogger
 
@@ -385,11 +385,8 @@ class BoardGameEnv(AECEnv):
     def to_record(self) -> dict[str, Any]:
         """The game so far as a JSON-ready dict (see ``engine.record``)."""
         self._current()
-        replayed = self._start()
-        texts = replayed.play_all(self.moves)
-        return make_record(
-            self.game, self.start_seed, texts, replayed, self._forfeit, self.start_position
-        )
+        begun = self.game, self.start_seed, self.start_position
+        return RecordedGame(*begun, self.moves, self._forfeit).to_record()
 
 
 class GuardedBoardGameEnv(BoardGameEnv):

@@ -90,4 +90,4 @@ _RESULTS = ("wins", "draws", "losses")
 
 def _number(data: dict[str, Any], form: str) -> str:
     """A number with its interval, out of a report."""
-    return format(IntervalEstimate(*(data[key] for key in ("value", "low", "high", "count"))), form)
+    return format(IntervalEstimate.from_dict(data), form)

@@ -17,6 +17,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ludarium.base.files import sha256_of
+
 from . import loading
 from .cache import Form
 from .machines import this_platform
@@ -38,11 +40,6 @@ def name_of(unit: str, kernels: list[tuple[str, tuple[Any, ...]]]) -> str:
         kernels: names of its kernels, and layouts of their arguments.
     """
     return "ludarium_" + hashlib.sha256(repr((unit, kernels)).encode()).hexdigest()[:24]
-
-
-def digest_of(library: bytes) -> str:
-    """The digest of a library's content."""
-    return hashlib.sha256(library).hexdigest()
 
 
 def find(
@@ -101,7 +98,7 @@ def _index() -> dict[str, Any]:
 @cache
 def _is_intact(file: Path) -> bool:
     try:
-        is_known = digest_of(file.read_bytes()) == _index()["libraries"].get(file.name)
+        is_known = sha256_of(file.read_bytes()) == _index()["libraries"].get(file.name)
     except OSError as error:
         _refuse(file, f"cannot be read ({error.strerror})")
         return False

@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ludarium.arena.ladder import digest_of as digest_of_file
 from ludarium.base import storage
+from ludarium.base.files import sha256_of_file
 from ludarium.base.progress import SILENT, Progress
 from ludarium.envs import Game, batch
 from ludarium.envs.engine import batch_kernels
@@ -114,7 +114,7 @@ def network_part(variant: Variant) -> BuiltFile | None:
         return None
     game = plain.game
     digest = _short(
-        digest_of_file(plain.agent),
+        sha256_of_file(plain.agent),
         json.dumps(describe_game(game), ensure_ascii=False),
         of_networks.layout_of(game),
         sources_of(batch_kernels, game),  # ranges of numbers come from random games

@@ -27,6 +27,7 @@ from typing import Any
 
 from ludarium.arena.units import units_of
 from ludarium.base.console import output, say
+from ludarium.base.files import sha256_of
 from ludarium.base.storage import write_whole
 from ludarium.base.threads import available_cores
 from ludarium.envs import GAMES, Game
@@ -118,7 +119,7 @@ def make(jobs: Sequence[Job], platforms: Sequence[str], folder: Path) -> None:
             for library, objects in contents.items():
                 content = _linked(platform, library, objects)
                 write_whole(folder / platform / library, content)
-                parts[platform]["libraries"][library] = libraries.digest_of(content)
+                parts[platform]["libraries"][library] = sha256_of(content)
         for platform, part in (kept | parts).items():
             for name, entries in part.items():
                 indexes[platform][name].update(entries)
@@ -164,7 +165,7 @@ def _kept(
             digest = known.get("libraries", {}).get(file.name)
             if entry.get("sources") != sources[name] or not file.is_file():
                 return {}
-            if libraries.digest_of(file.read_bytes()) != digest:
+            if sha256_of(file.read_bytes()) != digest:
                 return {}
             part["code"][f"{name}-{kind}"] = entry
             part["libraries"][file.name] = digest

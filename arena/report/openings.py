@@ -13,7 +13,7 @@ from ludarium.envs.engine.game import Game
 from ludarium.training.evaluation import play_match
 from ludarium.training.evaluation.kernels import match as match_templates
 from ludarium.training.evaluation.openings import Openings
-from ludarium.training.evaluation.statistics import Z_95, IntervalEstimate, rounded, wilson
+from ludarium.training.evaluation.statistics import Z_95, IntervalEstimate, MatchResult, rounded
 
 from .enumeration import enumerate_positions
 from .study import SWAP_OPTION, Study
@@ -266,14 +266,13 @@ def _played(study: Study, game: Game, actions: list[int]) -> list[dict[str, Any]
     found = []
     for action in actions:
         begun = np.flatnonzero(played.actions[:, 0] == action)
-        rewards = played.rewards(0)[begun]
-        points = float((rewards.sum() + len(begun)) / 2)
+        result = MatchResult.of(played.rewards(0)[begun])
         found.append(
             {
                 "players": study.strong_name,
-                "player_0_score": wilson(points, len(begun)).to_dict(),
-                "points": points,
-                "draws": int((rewards == 0).sum()),
+                "player_0_score": result.score.to_dict(),
+                "points": result.points,
+                "draws": result.draws,
                 "distinct_games": len({tuple(played.moves(number)) for number in begun.tolist()}),
             }
         )

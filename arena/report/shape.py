@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
+from ludarium.envs.engine.rule import TRUNCATED
 from ludarium.training.evaluation.games import Games
-from ludarium.training.evaluation.statistics import mean, ratio, rounded, wilson
+from ludarium.training.evaluation.statistics import MatchResult, mean, ratio, rounded, wilson
 
 from .study import Study
 from .value_sources import exact_values
@@ -73,15 +73,13 @@ def balance(study: Study) -> dict[str, Any]:
 
 
 def _balance_of(sample: Games) -> dict[str, Any]:
-    games = len(sample)
-    wins = [int((sample.outcomes == won).sum()) for won in (PLAYER_0_WINS, PLAYER_1_WINS)]
-    draws = games - sum(wins)
+    result = MatchResult.of(sample.rewards(0))
     return {
         "players": sample.players[0],
-        "player_0_wins": wilson(wins[0], games).to_dict(),
-        "draws": wilson(draws, games).to_dict(),
-        "player_1_wins": wilson(wins[1], games).to_dict(),
-        "player_0_score": wilson(wins[0] + draws / 2, games).to_dict(),
+        "player_0_wins": wilson(result.wins, result.games).to_dict(),
+        "draws": wilson(result.draws, result.games).to_dict(),
+        "player_1_wins": wilson(result.losses, result.games).to_dict(),
+        "player_0_score": result.score.to_dict(),
         "ended_at_ply_cap": int((sample.outcomes == TRUNCATED).sum()),
         "distinct_games": sample.distinct,
     }

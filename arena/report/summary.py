@@ -11,7 +11,7 @@ from ludarium.training.table import percent
 
 def with_interval(figure: dict[str, Any], as_percent: bool = True) -> str:
     """``54 % (51 to 57)``, or ``23.1 (22.8 to 23.4)``, for an estimate as JSON values."""
-    estimate = IntervalEstimate(*(figure[name] for name in ("value", "low", "high", "count")))
+    estimate = IntervalEstimate.from_dict(figure)
     if as_percent:
         return f"{estimate:.0%}"
     return f"{estimate:,.0f}" if abs(estimate.value) >= 100 else f"{estimate:,.1f}"

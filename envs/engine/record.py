@@ -79,36 +79,37 @@ class RecordedGame(NamedTuple):
     game: Game
     seed: int
     start: str | None
-    actions: list[int]
+    actions: Sequence[int] = ()
     forfeit: Forfeit | None = None
 
+    def to_record(self) -> dict[str, Any]:
+        """The game as a record.
 
-def make_record(
-    game: Game,
-    seed: int,
-    moves: Sequence[str],
-    position: Position,
-    forfeit: Forfeit | None = None,
-    start: str | None = None,
-) -> dict[str, Any]:
-    """The record of a game that reached ``position`` by ``moves``, and may have been lost there.
+        Raises:
+            ValueError: an action is not legal, or there is no such start.
+        """
+        end = self.game.start(self.seed, self.start)
+        record = _record_of(self.game, self.seed, self.start, end.play_all(self.actions))
+        if end.is_over:
+            record["result"] = list(end.rewards)
+        if self.forfeit is not None:
+            record["result"] = list(self.forfeit.rewards)
+            if self.forfeit.action is not None:
+                record["illegal_action"] = self.game.action_names[self.forfeit.action]
+        return record
 
-    ``start`` is the text of the position that it began at; None for the game's start.
-    """
-    record: dict[str, Any] = {
+
+def _record_of(game: Game, seed: int, start: str | None, moves: list[str]) -> dict[str, Any]:
+    """The record of a game that goes on after these moves."""
+    return {
         "game": game.name,
         "version": game.version,
         "options": dict(game.options),
         "seed": seed,
         **({} if start is None else {"position": start}),
-        "moves": list(moves),
-        "result": list(position.rewards) if position.is_over else None,
+        "moves": moves,
+        "result": None,
     }
-    if forfeit is not None:
-        record["result"] = list(forfeit.rewards)
-        if forfeit.action is not None:
-            record["illegal_action"] = game.action_names[forfeit.action]
-    return record
 
 
 def read_record_file(
@@ -136,7 +137,7 @@ def read_record_file(
             moves = split_moves(game, content.decode("utf-8-sig"))
         except UnicodeDecodeError:
             raise ValueError(f"{name} holds neither a game record nor moves as text") from None
-        return make_record(game, seed, moves, game.start(seed, start), start=start)
+        return _record_of(game, seed, start, moves)
     record = load_json(content, f"a game record in {name}")
     if not isinstance(record, dict):
         raise ValueError(f"{name} holds no game record, but {_kind(record)}")

@@ -18,7 +18,6 @@ from ludarium.arena.ladder import (
     RANDOM_STRENGTH,
     Ladder,
     LevelMatch,
-    digest_of,
     ladder_beside,
     load_ladder,
     rate_levels,
@@ -26,6 +25,7 @@ from ludarium.arena.ladder import (
 )
 from ludarium.arena.level import LevelAgent
 from ludarium.arena.level_params import LevelParams, params_at, strongest
+from ludarium.base.files import sha256_of_file
 from ludarium.cli import main
 from ludarium.configs.schema import NetworkConfig
 from ludarium.envs import GAMES, Game, make_game
@@ -47,7 +47,7 @@ from tests.tictactoe import TicTacToe
 def test_pocket_agents_are_small_and_reach_the_sixth_level(name: str) -> None:
     path = PocketSpec(game=name).checkpoint_path({})
     ladder = load_ladder(ladder_beside(path))
-    assert ladder.agent == digest_of(path)
+    assert ladder.agent == sha256_of_file(path)
     assert path.stat().st_size <= 4 * 130_000  # the weights are float32 there
     shipped = next(path for path in LADDERS if path.name.startswith(name))
     sixth = load_ladder(shipped).levels[5]
@@ -284,7 +284,7 @@ def test_a_ladder_of_ones_own_names_levels(
     game: Game, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     agent = save_checkpoint(checkpoint, tmp_path / "mine.safetensors")
-    save_ladder(a_ladder(game, digest_of(agent)), tmp_path / "mine.json")
+    save_ladder(a_ladder(game, sha256_of_file(agent)), tmp_path / "mine.json")
     settings = f"ladder={tmp_path / 'mine.json'}&agent={agent}"
     assert read_agent(f"level:hard?{settings}").choose_game({}) == game
     weak, strong = (make_agent(f"level:{each}?{settings}", game, 1) for each in ("1", "strongest"))
@@ -521,7 +521,7 @@ def test_it_adapts_from_game_to_game_and_restart_forgets(
 @pytest.mark.parametrize("path", LADDERS, ids=lambda path: path.name)
 def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
     ladder = load_ladder(path)
-    agents = {digest_of(each): each for each in shipped_agents(ladder.game)}
+    agents = {sha256_of_file(each): each for each in shipped_agents(ladder.game)}
     assert agents[ladder.agent].name.partition(".")[0] == path.name.partition(".")[0]
     assert len(ladder.levels) >= 8
     elo = [level.rating.value for level in ladder.levels]
@@ -570,7 +570,7 @@ def test_the_command_shows_matches_of_levels_that_are_not_neighbours(
     game: Game, checkpoint: Checkpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     agent = save_checkpoint(checkpoint, tmp_path / "mine.safetensors")
-    ladder = a_ladder(game, digest_of(agent))
+    ladder = a_ladder(game, sha256_of_file(agent))
     others = (LevelMatch(3, 0, MatchResult(20, 0, 0)), LevelMatch(3, 1, MatchResult(12, 4, 4)))
     matches = ladder.matches + others
     strengths = [level.strength for level in ladder.levels]

@@ -14,7 +14,7 @@ from rich.console import Console
 from ludarium.base.progress import Progress
 from ludarium.cli import analyse, main, progress
 from ludarium.envs import GAMES
-from ludarium.envs.engine.record import make_record
+from ludarium.envs.engine.record import RecordedGame
 from tests.games import after
 from tests.oddity import Oddity
 from tests.tictactoe import TicTacToe
@@ -27,10 +27,9 @@ def here(monkeypatch, tmp_path):
     """Tic-tac-toe, which compiles fast, and a finished game of it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(GAMES, "tictactoe", TicTacToe)
-    position = TicTacToe().start(0)
-    for text in MOVES:
-        position.play(position.text_to_action(text))
-    Path("game.json").write_text(json.dumps(make_record(position.game, 0, MOVES, position)))
+    game = TicTacToe()
+    played = RecordedGame(game, 0, None, game.start().play_moves(" ".join(MOVES)))
+    Path("game.json").write_text(json.dumps(played.to_record()))
 
 
 def test_commands_begin_at_a_position(capsys, monkeypatch):

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from ludarium.base.files import sha256_of
 from ludarium.machine import cache, compiler, libraries, loading, unit
 from ludarium.machine.machines import FAMILIES, Machine, this_platform
 from ludarium.machine.recipe import Recipe
@@ -86,7 +87,7 @@ def test_a_library_is_made_for_each_processor_of_a_platform(made: Path, platform
     }
     for name, digest in index["libraries"].items():
         content = (made / platform / name).read_bytes()
-        assert libraries.digest_of(content) == digest
+        assert sha256_of(content) == digest
         assert content.startswith(BEGINNINGS[system])
         assert f"{name_of_code()}_0".encode() in content
 
@@ -188,7 +189,7 @@ def with_its_digest(content: bytes) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         file = library_in(folder)
         file.write_bytes(content)
-        in_index(libraries={file.name: libraries.digest_of(content)})(folder)
+        in_index(libraries={file.name: sha256_of(content)})(folder)
 
     return change
 

@@ -34,7 +34,7 @@ from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.envs import GAMES
 from ludarium.envs.corso import Corso
 from ludarium.envs.engine.position import Position
-from ludarium.envs.engine.record import check_record, make_record, read_record_file
+from ludarium.envs.engine.record import RecordedGame, check_record, read_record_file
 from ludarium.envs.obelisk import __file__ as obelisk
 from ludarium.envs.obelisk.blocks import accept_blocks
 from ludarium.envs.registry import make_stored_game
@@ -119,10 +119,8 @@ def _good_tables() -> list[bytes]:
 
 
 def good_records() -> list[bytes]:
-    position, moves = TicTacToe().start(), ["b2", "a1", "c3", "a3", "a2"]
-    for text in moves:
-        position.play(position.text_to_action(text))
-    record = make_record(position.game, 7, moves, position)
+    game = TicTacToe()
+    record = RecordedGame(game, 7, None, game.start().play_moves("b2 a1 c3 a3 a2")).to_record()
     within = {"moves": ["c3", "a1"], "notes": {"3": "a blunder"}}
     variation = {"moves": ["b1"], "variations": {"2": [within]}}
     told = {"notes": {"2": "too near"}, "variations": {"2": [variation]}, "seat": 1}
@@ -283,10 +281,8 @@ def _read_arena_game(path: Path) -> object:
 
 
 def _good_arena_games() -> list[bytes]:
-    position, moves = TicTacToe().start(), ["b2", "a1", "a2", "a3", "c2"]
-    for text in moves:
-        position.play(position.text_to_action(text))
-    record = make_record(position.game, 0, moves, position)
+    game = TicTacToe()
+    record = RecordedGame(game, 0, None, game.start().play_moves("b2 a1 a2 a3 c2")).to_record()
     own = {"number": 3, "players": ["random", "uct:5"], "opening_plies": 0}
     return [json.dumps(record | own).encode()]
 

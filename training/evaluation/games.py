@@ -11,7 +11,7 @@ import numpy as np
 
 from ludarium.envs.engine.compile import specialise
 from ludarium.envs.engine.game import Game
-from ludarium.envs.engine.record import Forfeit, make_record
+from ludarium.envs.engine.record import Forfeit, RecordedGame
 from ludarium.envs.engine.rule import PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
 
 from .kernels import match as templates
@@ -70,9 +70,7 @@ class Games:
 
     def result_as(self, seat: int) -> MatchResult:
         """The result of the first agent in the games in which it was this player."""
-        rewards = self.rewards(seat)[self.seats == seat]
-        wins, losses = int((rewards == 1).sum()), int((rewards == -1).sum())
-        return MatchResult(wins, len(rewards) - wins - losses, losses)
+        return MatchResult.of(self.rewards(seat)[self.seats == seat])
 
     @property
     def truncated(self) -> int:
@@ -136,20 +134,20 @@ class Games:
             names as ``player_0`` and ``player_1``, ``opening_plies``, ``seconds``, and perhaps
             ``resigned``. The note on a move that was not played stands at the last one.
         """
-        seed, start = int(self.seeds[number]), self.positions[number]
-        end = self.game.start(seed, start)
-        texts = end.play_all(self.moves(number))
-        seconds = self.seconds[number, : self.plies[number]].tolist()
-        winner = int(self.outcomes[number]) - PLAYER_0_WINS
-        resigned = None if end.is_over else Forfeit(1 - winner)
+        begun = self.game, int(self.seeds[number]), self.positions[number]
+        record = RecordedGame(*begun, self.moves(number)).to_record()
+        if record["result"] is None:
+            loser = 1 if self.outcomes[number] == PLAYER_0_WINS else 0
+            record |= {"result": list(Forfeit(loser).rewards), "resigned": True}
+        plies = int(self.plies[number])
+        seconds = self.seconds[number, :plies].tolist()
         notes: dict[str, str] = {}
-        for ply, text in sorted(self.notes[number].items() if self.notes else ()):
-            move = str(min(ply + 1, len(texts)))
+        for ply, text in sorted(self.notes[number].items() if self.notes and plies else ()):
+            move = str(min(ply + 1, plies))
             notes[move] = f"{notes[move]}\n\n{text}" if move in notes else text
         return {
-            **make_record(self.game, seed, texts, end, resigned, start),
-            **({} if resigned is None else {"resigned": True}),
-            **({"notes": notes} if notes and texts else {}),
+            **record,
+            **({"notes": notes} if notes else {}),
             "players": list(self.players if self.seats[number] == 0 else self.players[::-1]),
             "opening_plies": int(self.opening_plies[number]),
             "seconds": [round(each, 6) for each in seconds],

@@ -9,7 +9,7 @@ that of the empirical likelihood (``ludarium.arena.sprt``).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,11 @@ class IntervalEstimate:
     def known(cls, value: float, count: int = 0) -> IntervalEstimate:
         """A number that is not estimated: the interval is empty."""
         return cls(value, value, value, count)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> IntervalEstimate:
+        """The estimate that `to_dict` wrote; other keys are ignored."""
+        return cls(*(data[name] for name in ("value", "low", "high", "count")))
 
     def map(self, function: Callable[[float], float]) -> IntervalEstimate:
         """The estimate of an increasing function of the number."""
@@ -180,6 +185,11 @@ class MatchResult:
     wins: int = 0
     draws: int = 0
     losses: int = 0
+
+    @classmethod
+    def of(cls, rewards: np.ndarray) -> MatchResult:
+        """The result of games with these rewards, +1, 0 or -1 each, of one side."""
+        return cls(*((rewards == reward).sum().item() for reward in (1, 0, -1)))
 
     def __add__(self, other: MatchResult) -> MatchResult:
         return MatchResult(

@@ -39,7 +39,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ludarium.base.files import read_regular_file
+from ludarium.base.files import read_regular_file, sha256_of
 from ludarium.base.messages import shortened
 from ludarium.base.numbers import checked_flag
 from ludarium.base.progress import SILENT, Progress
@@ -58,7 +58,7 @@ from .files import (
     write_file,
 )
 from .lock import FolderLock
-from .state import State, array_bytes, digest_of, pack_state, unpack_state
+from .state import State, array_bytes, pack_state, unpack_state
 
 _FIRST = 0  # number of the first state of a new run, until it has its place
 _KEPT_STATES = 2
@@ -232,7 +232,7 @@ class RunFolder:
                 state = self._unpacked(number)
                 for iteration, _, digest in state.description["replay"] if with_replay else ():
                     chunk = self._chunk(iteration)
-                    if digest_of(_read(chunk)) != digest:
+                    if sha256_of(_read(chunk)) != digest:
                         raise DamagedError(
                             f"{chunk} is damaged (its content does not match its SHA-256)"
                         )
@@ -299,7 +299,7 @@ class RunFolder:
             make_folders(self._replay)
             content = array_bytes(state.chunk)
             write_file(self._chunk(number), content)
-            self._chunks[iteration] = digest_of(content)
+            self._chunks[iteration] = sha256_of(content)
         # The previous state may need it; without a replay nothing does.
         first_chunk = min(self._chunks, default=iteration + 1)
         self._chunks = {chunk: self._chunks[chunk] for chunk, _ in state.replay}

@@ -117,7 +117,8 @@ METRICS: dict[str, str] = {name: text for group in GROUPS.values() for name, tex
 
 def estimates_of(metrics: Mapping[str, Any]) -> dict[str, IntervalEstimate]:
     """Those of `ESTIMATES` that an iteration has."""
-    return {name: IntervalEstimate(**metrics[name]) for name in ESTIMATES if name in metrics}
+    found = {name: metrics[name] for name in ESTIMATES if name in metrics}
+    return {name: IntervalEstimate.from_dict(each) for name, each in found.items()}
 
 
 def metrics_of(counts: Counter[str], seconds: float) -> dict[str, float]:

@@ -6,7 +6,6 @@ the SHA-256 of everything before it, so any change is recognised. Nothing is pic
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import zipfile
@@ -18,6 +17,8 @@ import numpy as np
 import torch
 from safetensors.torch import load, save
 from torch import Tensor
+
+from ludarium.base.files import sha256_of
 
 Value = TypeVar("Value")
 
@@ -89,7 +90,7 @@ def pack_state(state: State, description: Mapping[str, Any]) -> bytes:
             file.writestr(zipfile.ZipInfo(name), content)
         file.comment = bytes(_DIGEST)
     content = stream.getvalue()[:-_DIGEST]
-    return content + digest_of(content).encode()
+    return content + sha256_of(content).encode()
 
 
 def unpack_state(content: bytes) -> State:
@@ -98,7 +99,7 @@ def unpack_state(content: bytes) -> State:
     Raises:
         ValueError: the content has changed since.
     """
-    if digest_of(content[:-_DIGEST]).encode() != content[-_DIGEST:]:
+    if sha256_of(content[:-_DIGEST]).encode() != content[-_DIGEST:]:
         raise ValueError("its content does not match its SHA-256")
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         members = {name: file.read(name) for name in file.namelist()}
@@ -109,11 +110,6 @@ def unpack_state(content: bytes) -> State:
         for name in unflatten(members, _ARRAYS, "/")
     }
     return State(description, tensors, arrays)
-
-
-def digest_of(content: bytes) -> str:
-    """The SHA-256 of a file's content, hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def flatten(groups: Mapping[Any, Mapping[str, Value]], separator: str = ".") -> dict[str, Value]:
