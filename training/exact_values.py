@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import total_ordering
 from importlib.metadata import entry_points
@@ -117,6 +117,13 @@ class ValueBounds:
     def outcome(self) -> int | None:
         """+1 a win, 0 a draw, -1 a loss, None if it is not known."""
         return self.low.outcome if self.low.outcome == self.high.outcome else None
+
+    @staticmethod
+    def outcomes(answers: Mapping[int, ValueBounds]) -> dict[int, int] | None:
+        """The outcome of each action, +1, 0 or -1; None if one of them is not known."""
+        found = {action: answer.outcome for action, answer in answers.items()}
+        known = {action: outcome for action, outcome in found.items() if outcome is not None}
+        return known if len(known) == len(found) else None
 
     @property
     def result(self) -> str | None:

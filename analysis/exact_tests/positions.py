@@ -16,6 +16,7 @@ from ludarium.envs.engine.position import Position, contents_of
 from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation.match import play_games
 from ludarium.training.evaluation.openings import Openings, draw_openings
+from ludarium.training.exact_values import ValueBounds
 
 from ..probing import solver_of
 from ..solution import ILLEGAL, TableSolution
@@ -276,7 +277,7 @@ def _walk_back(
     """Solve positions backwards from the last one, until one has an undecided action."""
     for index in reversed(range(len(states))):
         position = Position.of_state(solver.game, states[index])
-        answers = solver.actions(position, limit, leads=False)
-        if not all(answer.is_decided for answer in answers.values()):
+        outcomes = ValueBounds.outcomes(solver.actions(position, limit, leads=False))
+        if outcomes is None:
             return
-        yield index, {action: answer.low.outcome for action, answer in answers.items()}
+        yield index, outcomes

@@ -117,10 +117,7 @@ class ExactTargets:
     def _values(self, state: np.ndarray, prober: ExactSource) -> dict[int, int] | None:
         """Each action's value for the mover, 1, 0 or -1; None if one is not found in the limit."""
         position = Position.of_state(self.game, state)
-        answers = prober.actions(position, self.limit, leads=False)
-        values = {action: answer.outcome for action, answer in answers.items()}
-        known = {action: value for action, value in values.items() if value is not None}
-        return known if len(known) == len(values) else None
+        return ValueBounds.outcomes(prober.actions(position, self.limit, leads=False))
 
 
 def _outcome(value: int) -> int:
