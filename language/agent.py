@@ -68,12 +68,17 @@ class LanguageAgent(Agent):
         endpoint: the model.
         retries: further questions after an answer without a legal move.
         shows_legal: whether questions list the legal moves.
-        journal: keeps answers, by model, seed of `restart`, game's number, ply and conversation.
+        journal: keeps answers, by the endpoint and what is sent to it, the seed of `restart`, the
+            game's number and the ply.
         name: the name in tables.
-        seed: makes matches different in the journal; a model takes none.
+        seed: makes matches different in the journal; a model takes none. With ``None`` the journal
+            has no answers for the match.
 
     Attributes:
         decisions: what it said since the last `restart`, in no particular order.
+
+    Raises:
+        ValueError: ``seed`` is not a seed.
     """
 
     def __init__(
@@ -102,7 +107,9 @@ class LanguageAgent(Agent):
         """The model's moves; see `Agent.play`.
 
         Raises:
-            EndpointError: the endpoint refuses, or fails too often.
+            ValueError: ``states`` are not positions of the game; or the endpoint refuses, or fails
+                too often (an `EndpointError`).
+            StorageError: the journal cannot be written.
         """
         positions = [Position.of_state(self.game, state) for state in self._check(states)]
         chosen = np.full(len(games), RESIGN, np.int64)
@@ -158,9 +165,10 @@ def _moves(game: GameInPlay, position: Position) -> list[str] | None:
 def at_a_time(task: Callable[[int], None], count: int, most: int) -> None:
     """Call ``task`` with all numbers below ``count``, at most ``most`` at a time.
 
-    After a failure no more begin; the first error is raised when the others have ended. An
-    interrupt does not wait for them: they end with the process. `run_tasks` would wait; and within
-    another of its tasks, such as a contest's match, it would ask one question after the other.
+    After a failure no more begin; the first error is raised when those that run have ended. An
+    interrupt does not wait for these: they end by themselves, or with the process. `run_tasks`
+    would wait; and within another of its tasks, such as a contest's match, it would ask one
+    question after the other.
     """
     numbers, lock = iter(range(count)), threading.Lock()
     errors: list[BaseException] = []
@@ -206,7 +214,7 @@ class LanguageSpec(AgentSpec):
     """A language model at an endpoint.
 
     Attributes:
-        model: its name there.
+        model: its name there. The other fields are the settings that a name can have.
     """
 
     usage = "llm:MODEL"
@@ -250,11 +258,11 @@ class LanguageSpec(AgentSpec):
 
     @classmethod
     def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
-        """Read ``MODEL``; see `AgentSpec.read`."""
+        """Read ``MODEL``, which needs ``endpoint``; see `AgentSpec.read`."""
         if not _MODEL.fullmatch(argument or ""):
             raise ValueError(
-                f"{quoted(argument or '')} is no model's name: letters, digits and ./:@+-_, as in "
-                "llm:NAME?endpoint=URL"
+                f"{quoted(argument or '')} is no model's name: 1 to 200 letters, digits and "
+                "./:@+-_, as in llm:NAME?endpoint=URL"
             )
         spec = super().read(None, settings, model=argument, **others)
         assert isinstance(spec, LanguageSpec)

@@ -39,13 +39,13 @@ _PATH = "/chat/completions"
 _LARGEST_REPLY = 4 * MEGABYTE
 _LARGEST_JOURNAL = 1024 * MEGABYTE
 _TRIES = 8
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0  # seconds before another try; each wait is twice the last
-_PASSING = (408, 409, 425, 429)  # statuses that pass, as do those from 500 on
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0  # seconds before another try; waits about double
+_PASSING = (408, 409, 425, 429)  # statuses that may pass, as may those from 500 on
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class EndpointError(ValueError):
-    """An endpoint does not answer, or refuses; the message says what to do."""
+    """An endpoint does not answer, or refuses; the message says why."""
 
 
 class _PassingError(Exception):
@@ -62,8 +62,8 @@ class Answer(msgspec.Struct, frozen=True):
     Attributes:
         text: the answer, its last `MOST_ANSWER` characters.
         input_tokens, output_tokens: as the endpoint counts them; 0 if it does not.
-        cost: as the endpoint counts it; None if it does not.
-        seconds: from the question to the answer, without waits before it.
+        cost: as the endpoint counts it, in its currency; None if it does not.
+        seconds: from the question to the answer, without failed tries and waits before it.
     """
 
     text: str
@@ -95,13 +95,13 @@ class Endpoint:
     Attributes:
         url: the address, with or without ``/chat/completions``.
         model: the model's name there.
-        key: the environment variable with the key; if there is none, no key is sent.
+        key: the name of the environment variable with the key; if it is not set, no key is sent.
         limit: seconds for an answer.
         parallel: most questions at a time, of all models at this address with the same bound.
         temperature, max_tokens: sent if they are given.
 
     Raises:
-        ValueError: the address is none, or holds a password.
+        ValueError: the address is none, or has a user, a query or a fragment.
     """
 
     url: str
@@ -124,18 +124,18 @@ class Endpoint:
             )
         if parts.username is not None or parts.query or parts.fragment:
             raise ValueError(
-                "endpoint is an address alone, as names are written down: put the key into the "
-                f"environment variable {self.key}"
+                "endpoint is an address without user, query and fragment, because names of agents "
+                f"are written down: put the key into the environment variable {self.key}"
             )
 
     def ask(self, messages: Sequence[Message]) -> Answer:
         """The model's answer to a conversation.
 
-        Failures that may pass are tried again, after waits that grow or that the endpoint names; a
-        warning tells of the first one.
+        After a failure that may pass it asks again, 8 times in all, after waits that grow or that
+        the endpoint names; a warning tells of the first failure.
 
         Raises:
-            EndpointError: the endpoint refuses, or fails too often.
+            EndpointError: the endpoint refuses, or fails too often; or the key cannot be sent.
         """
         chosen = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         given = {key: value for key, value in chosen.items() if value is not None}
@@ -208,7 +208,7 @@ class Endpoint:
         if not key:
             return {}
         if not (key.isascii() and key.isprintable()):
-            raise self._error(f"needs another key: {self.key} has signs that no key has")
+            raise self._error(f"needs another key: {self.key} has characters that no key has")
         parts = urlsplit(self.url)
         if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
             raise self._error(
@@ -259,14 +259,15 @@ class _Line(msgspec.Struct, frozen=True):
 class Journal:
     """A file with all answers, a line of JSON for each, from which they are taken again.
 
-    An answer is on the disk before it is used, so a kill loses none; and it has a key that says
-    which question of which game it belongs to, so none is asked for or counted twice.
+    An answer is on the disk before it is used, so a kill loses none that was used; and it has a key
+    that stands for its question in its game, so no such answer is asked for or counted twice.
 
     Args:
         path: the file, which need not be there; `journal_at` opens it once in a process.
 
     Raises:
-        ValueError: it is no such file, or another process holds it.
+        ValueError: it is no such file, or is in use.
+        StorageError: it, or the lock file beside it, cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -296,7 +297,11 @@ class Journal:
         return self
 
     def answer(self, key: str, ask: Callable[[], Answer]) -> Answer:
-        """The answer with this key; if there is none yet, what ``ask`` gives is kept."""
+        """The answer with this key; if there is none yet, what ``ask`` gives is kept.
+
+        Raises:
+            StorageError: the answer cannot be written.
+        """
         if key in self._answers:
             return self._answers[key]
         answer = ask()
@@ -312,7 +317,11 @@ _OPENING = threading.Lock()
 
 
 def journal_at(path: Path) -> Journal:
-    """The journal in a file; the same object wherever it is in use."""
+    """The journal in a file; the same object wherever it is in use.
+
+    Raises:
+        ValueError, StorageError: as for `Journal`.
+    """
     path = path.resolve()
     with _OPENING:
         journal = _JOURNALS.get(path)
@@ -322,5 +331,5 @@ def journal_at(path: Path) -> Journal:
 
 
 def key_of(*parts: Any) -> str:
-    """A key for a journal, from whatever determines a question."""
+    """A key for a journal, 32 hexadecimal digits, from whatever determines a question."""
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:32]

@@ -36,14 +36,16 @@ from ludarium.training.exact_values import ValueBounds
 
 from .agent import Decision
 
-#: Games that are played side by side against one opponent, two from each opening.
+#: Most games that are played side by side against one opponent, two from each opening.
 ROUND = 4
+#: Games before which no rating is known well enough, see `Rated.is_within`.
 FEWEST_GAMES = 3 * ROUND
-#: A move that loses this much value, of -1 to 1, is a mistake.
+#: A move that loses this much value or more is a mistake; values are from -1 to 1.
 MISTAKE = 0.5
+#: Names of the thirds of a game.
 PHASES = ("opening", "middle", "end")
 
-_NODES = 20_000  # positions that are searched for the exact value of a move
+_NODES = 20_000  # positions that are searched for the exact values of a position's moves
 _MEMORY = 1 << 24  # bytes of that search's table
 _PORTION = 20  # exact positions between reports of progress
 
@@ -66,7 +68,7 @@ class Rated:
         game: the rules.
         elo: the opponents' Elo points by name, the weakest first.
         opponents, rounds: the opponent of each round, and its games.
-        decisions: what the player said in each, if it is a language model.
+        decisions: what the player said in each round; nothing if it is no language model.
     """
 
     game: Game
@@ -90,12 +92,12 @@ class Rated:
 
     @property
     def rating(self) -> IntervalEstimate:
-        """The rating in Elo points; random play has 0."""
+        """The rating in Elo points, after one game or more; random play has 0."""
         met = [("", name, result) for name, result in self.results.items()]
         return fit_ratings(met, self.elo)[""]
 
     def is_within(self, elo: float) -> bool:
-        """Whether the rating is known to plus or minus ``elo``."""
+        """Whether the rating is known to plus or minus ``elo``, from `FEWEST_GAMES` or more."""
         rating = self.rating
         return self.games >= FEWEST_GAMES and rating.high - rating.low <= 2 * elo
 
@@ -105,9 +107,11 @@ def rate(
 ) -> Rated:
     """Rate a player: each round is against the opponent whose rating is nearest to its own so far.
 
+    The first round is against the opponent in the middle of the ladder.
+
     Args:
         agent: the player.
-        within: it ends when half the interval is at most this many Elo points, not before
+        within: it ends when half the 95 % interval is at most this many Elo points, not before
             `FEWEST_GAMES`.
         most: or after so many games, an even number.
         seed: seed of openings and opponents.
@@ -115,6 +119,7 @@ def rate(
 
     Raises:
         FileNotFoundError: the game has no levels with these options.
+        ValueError: ``most`` is odd; or the player fails, such as by an `EndpointError`.
         StoppedError: ``progress`` was stopped.
     """
     rated = Rated(agent.game, ladder_of(agent.game))
@@ -145,7 +150,7 @@ class Loss:
     Attributes:
         game: number of the game, over all rounds.
         ply: actions before the move.
-        phase: 0, 1, 2: the third of the game.
+        phase: 0, 1 or 2, the third of the game, see `PHASES`.
         value: the loss, 0 to 2; 2 turns a win into a loss.
         exact: whether it is proven.
     """
@@ -160,7 +165,8 @@ class Loss:
 def losses(rated: Rated, progress: Progress = SILENT) -> list[Loss]:
     """What each of the player's moves lost: exactly where a search proves it, else as estimated.
 
-    Estimates are those of the game's shipped agent, or of ``uct``.
+    Estimates are those of `default_agent`. A player who resigns loses what the position was worth
+    by an estimate, as if by a move.
     """
     game = rated.game
     prober, judge = prober_of(game, _MEMORY), default_agent(game)
@@ -211,7 +217,18 @@ def _estimated(judge: Agent, position: Position, action: int) -> float:
 
 
 def mistakes(found: Iterable[Loss], games: int) -> dict[str, Any]:
-    """Mean loss by phase, and where the first mistake of each game was, as JSON values."""
+    """Mean loss by phase, and where the first mistake of each game was, as JSON values.
+
+    Args:
+        found: the losses.
+        games: how many games they are from, those without any loss included.
+
+    Returns:
+        - ``loss``: for each of `PHASES` with a move the mean, and ``exact``, how many are proven;
+        - ``games_without_mistake``;
+        - ``first_mistake``: ``plies``, the plies, from 1, of the first mistakes of those games that
+          have one, and their median, ``median_ply``; None if no game has one.
+    """
     found = list(found)
     phases = {}
     for number, phase in enumerate(PHASES):
@@ -233,7 +250,10 @@ def mistakes(found: Iterable[Loss], games: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Asked:
-    """Exact positions that a player was asked, and the actions it chose, int64 [N]."""
+    """Exact positions that a player was asked, and the actions it chose, int64 [N].
+
+    ``name`` is the set's, and ``decisions`` are what a language model said.
+    """
 
     name: str
     test: ExactTest
@@ -241,7 +261,10 @@ class Asked:
     decisions: Sequence[Decision]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values: how many moves keep the value, and how many random ones would."""
+        """As JSON values: the shares of moves, and of random ones, that keep the value, and so on.
+
+        ``value_lost`` is the mean loss, 0 to 2; to resign is to lose.
+        """
         kept, keeping = moves_that_keep(self.actions, self.test), self.test.optimal_mask
         legal = self.test.results >= -1
         chance = keeping.sum(axis=1) / legal.sum(axis=1)
@@ -265,9 +288,15 @@ def exact_sets(
 
     Args:
         game: the rules.
-        count: how many positions.
+        count: how many positions, 1 or more.
         seed: seed of the fresh ones.
         progress: counts the fresh ones.
+
+    Returns:
+        The tests by name, ``fixed`` and ``fresh``.
+
+    Raises:
+        ValueError: see `make_exact_test`.
     """
     found, path = {}, shipped_test(game)
     if path is not None and count > 1:
@@ -283,7 +312,14 @@ def exact_sets(
 def ask_positions(agent: Agent, name: str, test: ExactTest, progress: Progress = SILENT) -> Asked:
     """Ask a player for its move in each position of a test.
 
+    Args:
+        agent: the player, which is restarted.
+        name: the set's name.
+        test: the positions.
+        progress: counts them.
+
     Raises:
+        ValueError: the player fails, such as by an `EndpointError`.
         StoppedError: ``progress`` was stopped.
     """
     agent.restart(0)
@@ -311,7 +347,7 @@ def answers_in_all(
     Args:
         decisions: what the model said.
         prices: of a million input and output tokens, for answers of which the endpoint names no
-            cost; without them nobody knows the cost of all.
+            cost; without them ``cost`` is None if there is such an answer.
     """
     answers = [answer for each in decisions for answer in each.answers]
     if not answers:

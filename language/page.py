@@ -1,4 +1,6 @@
-"""The report on a player as a table for the terminal, and as one HTML page without scripts.
+"""The report on a player as text for the terminal, and as one HTML page without scripts.
+
+A report is what ``ludarium language --json`` prints, as JSON values.
 
 What a model says comes from a stranger: the template escapes everything.
 """
@@ -22,7 +24,13 @@ MOST_SHOWN = 40
 
 
 def render_page(game: Game, report: dict[str, Any], records: Sequence[dict[str, Any]] = ()) -> str:
-    """The page of a report, with the games of some records."""
+    """The page of a report, as HTML.
+
+    Args:
+        game: the rules.
+        report: the report.
+        records: game records of matches (`Games.record`); the first `MOST_SHOWN` are shown.
+    """
     shown = records[:MOST_SHOWN]
     return _template().render(title=game.title, report=report, records=shown, mistake=MISTAKE)
 
@@ -40,7 +48,11 @@ def _template() -> Template:
 
 
 def report_text(report: dict[str, Any]) -> str:
-    """The report for people, in lines and tables."""
+    """The report for people, in lines and tables; parts that were not measured are left out.
+
+    Args:
+        report: the report.
+    """
     parts = []
     if report["rating"] is not None:
         found, first = report["mistakes"], report["mistakes"]["first_mistake"]
@@ -74,10 +86,10 @@ def report_text(report: dict[str, Any]) -> str:
         parts.append(text_table(header, rows))
     if (told := report["answers"]) is not None:
         faults = "".join(f", {number} {fault}" for fault, number in told["faults"].items())
-        cost = "" if told["cost"] is None else f", cost {told['cost']:.4f} as the prices are given"
+        cost = "" if told["cost"] is None else f", cost {told['cost']:.4f}"
         wrong = _number(told["first_answer_wrong"], ".0%")
         parts.append(
-            f"{told['answers']} answers to {told['decisions']} questions; the first had no legal "
+            f"{told['answers']} answers in {told['decisions']} decisions; the first had no legal "
             f"move in {wrong}; {told['resigned']} times no answer had one{faults}\n"
             f"{told['input_tokens']:,} tokens asked, {told['output_tokens']:,} answered, "
             f"{told['seconds']:.1f} s{cost}"

@@ -60,8 +60,8 @@ class ScriptedEndpoint:
                 pass
 
         class Server(ThreadingHTTPServer):
-            def handle_error(server, *_: Any) -> None:  # noqa: N805  a client that is gone
-                pass
+            def handle_error(server, *_: Any) -> None:  # noqa: N805
+                pass  # a client that is gone, or a script that fails: then the client gets nothing
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
@@ -89,7 +89,11 @@ def _completion(question: dict[str, Any], said: str) -> str:
 
 
 def position_asked(game: Game, messages: Sequence[Message]) -> Position:
-    """The position that the first question of a conversation is about."""
+    """The position that the first question of a conversation is about.
+
+    Raises:
+        ValueError: it is no position of ``game``.
+    """
     label = re.escape(PROMPTS.turn.partition("{position}")[0].rpartition("\n")[2])
     found = re.search(f"^{label}(.*)$", messages[1]["content"], re.MULTILINE)
     assert found is not None, "every question has the position in one line"
@@ -97,7 +101,11 @@ def position_asked(game: Game, messages: Sequence[Message]) -> Position:
 
 
 def agent_script(name: str, game: Game, seed: int = 0) -> Script:
-    """A script that plays as another agent does, such as ``uct:100``, one question at a time."""
+    """A script that plays as another agent does, such as ``uct:100``, one question at a time.
+
+    Raises:
+        ValueError, FileNotFoundError: see `make_agent`.
+    """
     agent, lock = make_agent(name, game, seed), threading.Lock()
 
     def script(messages: Sequence[Message]) -> str:

@@ -26,7 +26,7 @@ from ludarium.envs.engine.position import Position
 #: A message of a conversation: its ``role`` and its ``content``.
 Message = dict[str, str]
 
-#: Most characters that are read of an answer, from its end; a move is in its last line.
+#: Most characters that are read of an answer, from its end, where the move is.
 MOST_ANSWER = 20_000
 
 _MOST_MOVE = 100  # characters of a move
@@ -55,10 +55,11 @@ class Said:
     """What an answer says.
 
     Attributes:
-        move: the move as it was read; empty if none was found.
+        move: the text that was read as the move; empty if there is none, or a very long one.
         action: its action number; None if it is no legal move.
-        fault: why it is none: ``unread``, no move was found; ``malformed``, it is not the game's
-            notation; ``illegal``, it may not be played now. Empty for a legal move.
+        fault: why it is none: ``unread``, no move was found (nothing marks the last line as a move,
+            and it is none); ``malformed``, what is marked is not the game's notation;
+            ``illegal``, it may not be played now. Empty for a legal move.
         reason: the fault in a sentence.
     """
 
@@ -73,7 +74,12 @@ def read_answer(position: Position, text: str) -> Said:
 
     The last ``<move>`` tag counts, without one the last line such as ``Move: c3``, without that
     the whole last line. Quotes, Markdown, capitals and kinds of dashes make no difference. An
-    earlier move never replaces the last one, and text within ``<think>`` is no answer.
+    earlier move never replaces the last one. Neither text within ``<think>`` nor any before it is
+    read.
+
+    Args:
+        position: the position, not finished.
+        text: the answer; its last `MOST_ANSWER` characters are read.
     """
     is_marked, text = _last(text[-MOST_ANSWER:])
     move = _cleaned(text)
@@ -194,7 +200,9 @@ def _help(position: Position, command: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _rules_and_examples(game: Game) -> tuple[str, list[str]]:
-    """The rules without links and pictures, and moves of a random game, different in form."""
+    """The rules, of links and pictures only the text; and moves, as different in form as a random
+    game has them.
+    """
     rules = re.sub(r"!?\[([^\]]*)\]\([^)\s]*(?: \"[^\"]*\")?\)", r"\1", game.rules_section())
     rng, position = np.random.default_rng(0), game.start(0)
     texts: list[str] = []
