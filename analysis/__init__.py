@@ -1,5 +1,6 @@
-"""The value of positions: by an agent's search, or exact, in solved games. Import what is in
-`__all__` from here, exact answers of any kind from `probing`, tests of agents from `exact_tests`.
+"""The value of positions: by an agent's search, or exact, by a table or a search to the end. Import
+what is in `__all__` from here, exact answers of any kind from `probing`, and tests of agents from
+`exact_tests`.
 
     analyse_position(position, "corso", Budget(seconds=1))  # an agent's analysis, see `thinking`
     analyse_game(game, seed, actions, agent)         # analysis of all moves of a game, see `games`

@@ -1,4 +1,4 @@
-"""Accuracy: how often an agent's moves keep the exact value, how exact a network's values are.
+"""Accuracy: how often an agent's moves keep the exact value.
 
 Matches tell which agent is stronger; exact values tell how far an agent is from perfect play, with
 far less noise. The positions are those of an `ExactTest`.
@@ -17,9 +17,12 @@ from .exact_tests import ExactTest
 
 
 def chosen_actions(agent: Agent, test: ExactTest) -> np.ndarray:
-    """The actions that an agent chooses in a test's positions, int64 [N].
+    """The actions that an agent chooses in a test's positions, int64 [N]; `RESIGN` if it resigns.
 
     The agent gets whole games, with the moves that led to each position: a program needs them.
+
+    Raises:
+        ValueError: the agent plays another game, or fails.
     """
     states = test.states.copy()
     games = [
@@ -40,5 +43,5 @@ def moves_that_keep(actions: np.ndarray, test: ExactTest) -> np.ndarray:
 
 
 def accuracy(kept: np.ndarray) -> IntervalEstimate:
-    """The share of moves that keep the value, of the results of `moves_that_keep`."""
+    """The share of moves that keep the value, of the result of `moves_that_keep`, bool [N]."""
     return wilson(int(kept.sum()), len(kept))

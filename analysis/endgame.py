@@ -45,18 +45,21 @@ class EndgameAgent(Agent):
     - If the value was found, the first action that is found to keep it is played.
     - If not, the first one that is not proven to lose.
 
-    If there is none, or no positions are left to search, the player's choice is played. The results
-    of searches are kept from move to move. If values are in a table the agent plays perfectly.
+    If there is none, or no positions are left to search, or all actions lose, the player's choice
+    is played; so it is if the player resigns. The results of searches are kept from move to move,
+    until `restart`. Where a table has the values, the agent searches nothing and plays perfectly.
 
     Args:
         player: the agent whose moves it plays.
         positions: most positions to search for a move, 1 to 10^9; half of them are for the value of
             the position itself.
-        points: if a value is found, keep the lead at the end too, not only who wins.
+        points: if a value is found, keep the lead at the end too, not only who wins; then the
+            search goes on in a lost position.
         seed: seed with which the player is restarted.
 
     Raises:
-        ValueError: ``positions`` is out of range, or ``points`` is set and the game counts none.
+        ValueError: ``positions`` is out of range, ``points`` is set and the game counts none, or
+            ``seed`` is not a seed; or see `table_of` and `solver_of`.
     """
 
     def __init__(
@@ -165,20 +168,24 @@ class EndgameSpec(AgentSpec):
 
     usage = f"{_KIND}:AGENT"
     help = (
-        "any agent, which also searches late positions to the end of the game: it plays moves that "
-        "are proven best, and avoids moves that are proven to lose; all other settings belong to "
-        "the agent"
+        "another agent, which also searches late positions to the end of the game: it plays moves "
+        "that are proven best, and avoids moves that are proven to lose; all other settings belong "
+        "to that agent"
     )
 
     positions: int = setting(
-        read_number, f"positions searched for each move, {POSITIONS:,} by default", POSITIONS
+        read_number, f"most positions searched for a move, {POSITIONS:,} by default", POSITIONS
     )
     points: bool = setting(read_flag, "true keeps the lead too, in games that count points", False)
     player: AgentSpec
 
     @classmethod
     def read(cls, argument: str | None, settings: Mapping[str, str], **others: Any) -> AgentSpec:
-        """Read ``AGENT``, to which all other settings belong; see `AgentSpec.read`."""
+        """Read ``AGENT``, which has all settings but ``positions`` and ``points``.
+
+        Raises:
+            ValueError: see `AgentSpec.read`; or the agent has a risk, see `AgentSpec`.
+        """
         if not argument:
             raise ValueError("endgame needs an agent: endgame:AGENT, such as endgame:corso:100")
         word = argument.partition(":")[0]

@@ -169,7 +169,7 @@ def _queried(query: Query, game: Game) -> list[QueriedPosition]:
         priorities = [query.priority] * len(numbers)
     elif wanted is None or len(priorities) != len(wanted) or len(wanted) != len(numbers):
         raise MisfitError(
-            "priorities must have a number for each of analyzeTurns, all different", "priorities"
+            "priorities must have a number for each of analyzeTurns, none twice", "priorities"
         )
     try:
         position = game.start(query.seed, query.position)
@@ -233,7 +233,11 @@ class Engine:
         self._thread.start()
 
     def serve(self, lines: BinaryIO) -> None:
-        """Answer requests line by line until the end, and finish waiting ones."""
+        """Answer requests line by line until the end, and finish waiting ones.
+
+        Raises:
+            OSError: an answer could not be written.
+        """
         while line := lines.readline(LONGEST_LINE + 2):
             rest = line
             while not rest.endswith(b"\n") and (rest := lines.readline(LONGEST_LINE)):
@@ -273,7 +277,7 @@ class Engine:
             raise self._unheard
 
     def abort(self) -> None:
-        """End as soon as possible, without an answer for waiting positions."""
+        """End as soon as possible, without an answer for positions that are not done."""
         with self._changed:
             self._is_aborted = self._is_closed = True
             self._waiting.clear()

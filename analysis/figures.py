@@ -15,7 +15,7 @@ from ludarium.base.storage import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The formats in which a picture can be written.
+#: The suffixes of files of pictures, which choose the format.
 SUFFIXES = (".svg", ".png", ".pdf")
 INK, FAINT, POINT = "#2b2b2b", "#d0ccc2", "#2f6690"
 
@@ -24,10 +24,16 @@ _LONGEST = 40  # most characters of a name
 
 @contextmanager
 def figure_file(path: str | os.PathLike[str], width: float, height: float) -> Iterator[Figure]:
-    """A context with an empty figure, written to a file at the end; sizes are in inches."""
+    """A context with an empty figure, written to a file at the end; sizes are in inches.
+
+    Raises:
+        ValueError: the path ends in none of `SUFFIXES`.
+        ModuleNotFoundError: matplotlib is not installed; the message says how to install it.
+        OSError: the file cannot be written.
+    """
     kind = Path(path).suffix.lower()
     if kind not in SUFFIXES:
-        raise ValueError(f"a plot is a file {', '.join(SUFFIXES)}, not {os.fspath(path)}")
+        raise ValueError(f"a plot's file ends in {', '.join(SUFFIXES)}, not {os.fspath(path)}")
     with needing("train"):  # slow to import
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -55,6 +61,6 @@ def figure_file(path: str | os.PathLike[str], width: float, height: float) -> It
 
 
 def short_name(name: str) -> str:
-    """At most the last 40 characters of a name; dollar signs are escaped for matplotlib."""
+    """A name, if it is longer than 40 its end after ``...``; ``$`` is escaped for matplotlib."""
     cut = name if len(name) <= _LONGEST else f"...{name[3 - _LONGEST :]}"
     return cut.replace("$", r"\$")

@@ -64,9 +64,9 @@ class GameAnalysis:
     Attributes:
         game: the rules.
         agent: name of the agent that analysed it.
-        moves: the moves, in the order of play.
-        values: value of each position from the start on, for player 0; the last is the result or,
-            if the game is not finished, an estimate. ``None``: not known.
+        moves: the moves that were analysed, in the order of play.
+        values: value of each position from the start on, for player 0, one more than moves; the
+            last is the game's result if these moves end it, else an estimate. ``None``: not known.
         is_complete: whether all moves were analysed, with the whole budget.
     """
 
@@ -77,7 +77,7 @@ class GameAnalysis:
     is_complete: bool
 
     def worst(self, count: int = 5) -> list[PlayedMove]:
-        """The moves that lost most, the worst first, without those that lost less than 0.005."""
+        """The ``count`` moves that lost most, the worst first; less than 0.005 does not count."""
         lost = [move for move in self.moves if move.loss is not None and move.loss >= 0.005]
         return sorted(lost, key=lambda move: -(move.loss or 0))[:count]
 
@@ -121,11 +121,13 @@ def analyse_game(
         actions: the moves, all legal.
         agent: agent that analyses, see `make_thinker`.
         budget: budget for each position, see `Thinker.think`.
-        progress: counts the moves; if stopped, the analysis ends with the results so far.
+        progress: counts the moves; if stopped, the analysis ends with the results so far, of one
+            move or more.
         start: the text of the position that the game began at; None for the game's start.
 
     Raises:
-        ValueError: there are no moves, or the agent cannot analyse positions.
+        ValueError: there are no moves, one is not legal, ``start`` is no position of the game, or
+            the agent plays another game or cannot analyse positions.
     """
     if not actions:
         raise ValueError("the game has no moves to analyse: actions is empty")

@@ -25,11 +25,14 @@ class SolvedAgent(Agent):
     Args:
         solution: the game's solution.
         name, seed: see `Agent`.
-        hard: draw among those best actions after which the fewest replies keep the value: who wins,
-            not how soon; only by a `TableSolution`.
+        hard: draw among those best actions after which the fewest replies keep who wins, however
+            late; without effect if the solution is no `TableSolution`.
 
     Attributes:
         solution: the same solution.
+
+    Raises:
+        ValueError: ``seed`` is not a seed.
     """
 
     def __init__(
@@ -40,7 +43,16 @@ class SolvedAgent(Agent):
         self._hard = hard
 
     def search(self, states: np.ndarray) -> SearchResult:
-        """Look positions up; a table's values are proven. See `Agent.search`."""
+        """The best actions, each with the same share of the policy, and one drawn of them.
+
+        Values, -1, 0 or 1 and proven, are known from a `TableSolution` alone.
+
+        Args:
+            states: structured array [N] of ``game.state_dtype``; finished games get action -1.
+
+        Raises:
+            ValueError: a position has no value, see `TableSolution.knows`.
+        """
         table = self.solution
         known: dict[str, Any] = {}
         if isinstance(table, TableSolution):
@@ -66,7 +78,7 @@ class SolvedAgent(Agent):
         return SearchResult.of(chosen, (best / count.clip(min=1)).astype(np.float32), **known)
 
     def start_search(self, position: Position) -> Search:
-        """See `Agent.start_search`."""
+        """What the solution knows of a position, at once; see `Agent.start_search`."""
         return InstantSearch(position, self._explained)
 
     def _explained(self, position: Position) -> tuple[SearchResult, dict[int | None, str]]:
@@ -116,7 +128,7 @@ class PerfectSpec(AgentSpec):
     )
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent; the solution is loaded, or computed if there is none yet.
+        """Make the agent; the solution is loaded, or a missing table computed.
 
         Raises:
             ValueError: the game is not solved, not with these options, not from the start on, or

@@ -35,6 +35,8 @@ class Prober:
         searches: whether answers come from a search, which may take long and leave actions
             undecided.
         default_limit: default node limit of one question; 0 for a table.
+
+    If there are both, these are the table's; those for one position are of the prober `at` it.
     """
 
     def __init__(self, table: TableSolution | None, solver: Solver | None) -> None:
@@ -65,13 +67,14 @@ class Prober:
 
         Args:
             position: the position, not finished.
-            limit: positions to search, if answers come from a search; see `Solver.answer_all`.
+            limit: positions to search for all actions together, if answers come from a search; see
+                `Solver.answer_all`.
             progress: see `Solver.answer_all`.
             leads: ask for the lead at the end too, if answers come from a search and the game has
                 points.
 
         Raises:
-            ValueError: the game is over, or it is another one.
+            ValueError: the game is over, or it is another one; or see `Solver.answer_all`.
         """
         source = self.at(position)
         if source._table is not None:
@@ -98,7 +101,12 @@ def prober_of(game: Game, memory: int | None = None, threads: int = 1) -> Prober
 
 
 def solver_of(game: Game, memory: int | None = None, threads: int = 1) -> Solver:
-    """The fastest search for exact values in a game; an installed package may have one.
+    """The fastest search for exact values in a game; an installed package's comes first.
+
+    Args:
+        game: the rules.
+        memory: bytes that the table of the search may take; default: the search's own.
+        threads: threads of the search, for several positions at a time.
 
     Raises:
         ValueError: the memory is too little, there is no thread, a shipped file is damaged, or see
@@ -115,7 +123,7 @@ def solver_of(game: Game, memory: int | None = None, threads: int = 1) -> Solver
 
 
 def source_of(game: Game) -> type[TableSolution] | type[Solver]:
-    """The class of the best source for a game: a table of all positions, or one of the searches."""
+    """The class of the best source in this package: a table of all positions, or a search."""
     solved = SOLVED.get(game.name)
     if solved is not None and issubclass(solved, TableSolution):
         return solved

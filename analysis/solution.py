@@ -42,7 +42,10 @@ class Solution(ABC):
             states: positions, structured array [N] of ``game.state_dtype``.
 
         Returns:
-            bool[N, A]; none in finished positions.
+            bool[N, A]; all False in finished positions.
+
+        Raises:
+            ValueError: nothing is known of a position.
         """
 
 
@@ -95,7 +98,8 @@ class TableSolution(Solution):
         """The value of one position.
 
         Raises:
-            ValueError: the game is over, or it is not the game of this solution.
+            ValueError: the game is over, it is not the game of this solution, or the position has
+                no value, see `knows`.
         """
         self._check(position)
         return self.decode(int(self.values(position.states)[0]))

@@ -16,7 +16,7 @@ from .osiron import OsironSolution
 from .solution import Solution, TableSolution
 from .solver import NO_LIMIT, Solver
 
-#: The class of each solved game's solution.
+#: The class of each solved game's solution, by the name of the game.
 SOLVED: Mapping[str, type[Solution]] = {"corso": CorsoSolution, "osiron": OsironSolution}
 
 #: Entry points of searches for exact values in installed packages, by the name of the game.
@@ -24,10 +24,10 @@ SOLVER_ENTRY_POINTS = "ludarium.solvers"
 
 
 def installed_solver(game: Game) -> Callable[..., Solver] | None:
-    """The search that an installed package has for a game, a subclass of `Solver`.
+    """The search that an installed package has for a game, a subclass of `Solver`, or None.
 
     Raises:
-        PluginError: it is no subclass of `Solver`, or cannot be imported.
+        PluginError: it is no subclass of `Solver`, or cannot be imported; it is a ``ValueError``.
     """
     plugin = find_plugins(SOLVER_ENTRY_POINTS).get(game.name)
     if plugin is None:
@@ -60,7 +60,8 @@ def solution_of(game: Game) -> Solution:
     """The solution of a game: loaded, or computed now and stored, or found by search on demand.
 
     Raises:
-        ValueError: the game is not solved, not with these options, or its file is damaged.
+        ValueError: the game is not solved, not with these options, or its file is damaged; or see
+            `installed_solver`.
     """
     if game.name not in SOLVED:
         searches = installed_solver(game)

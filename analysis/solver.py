@@ -79,7 +79,10 @@ class Solver(ABC):
         progress: Progress = SILENT,
         leads: bool = True,
     ) -> ValueBounds:
-        """The value of one position for its player to move; arguments as for `answer_all`."""
+        """The value of one position for its player to move.
+
+        Arguments and errors as for `answer_all`.
+        """
         return self.answer_all([position], limit, progress, leads)[0]
 
     def actions(
@@ -94,7 +97,7 @@ class Solver(ABC):
         Arguments as for `answer_all`.
 
         Raises:
-            ValueError: the game is over, or it is another one.
+            ValueError: the game is over; or see `answer_all`.
         """
         if position.is_over:
             raise ValueError("the game is over: there is nothing to search")
@@ -126,7 +129,8 @@ class Solver(ABC):
                 wins, which takes less.
 
         Raises:
-            ValueError: a position is of another game, or the limit is negative.
+            ValueError: a position is of another game, the limit is negative, or the search cannot
+                find leads in this game.
         """
         limit = self.default_limit if limit is None else limit
         if limit < 0:

@@ -24,7 +24,11 @@ _ARRAY, _DESCRIPTION, _CHECKSUM = "table", "description", "sha256"
 
 
 def default_path(name: str) -> Path:
-    """Default path of the table with this name."""
+    """Default path of the table with this name.
+
+    Raises:
+        RuntimeError: the user has no home folder.
+    """
     return cache_folder() / f"{name}{_SUFFIX}"
 
 

@@ -156,6 +156,9 @@ class Thinker:
     Attributes:
         agent: the agent that thinks.
         position: the present position.
+
+    Raises:
+        ValueError: the agent cannot say what it thinks.
     """
 
     def __init__(self, agent: Agent, position: Position) -> None:
@@ -210,7 +213,8 @@ class Thinker:
         """Continue until the budget is spent, or there is nothing more to find.
 
         Args:
-            budget: if it sets neither simulations nor seconds, the agent's own for a move is used.
+            budget: if it sets neither simulations nor seconds, the agent's own for a move is used,
+                or 1000 simulations if the agent has none.
             progress: see `Search.think`; it may call `analysis`.
         """
         search = self._search
@@ -253,7 +257,8 @@ def make_thinker(agent: Agent, position: Position, leaves_out_score: bool = Fals
     Args:
         agent: the agent.
         position: the position.
-        leaves_out_score: an agent that plays for points too may tell the chances of winning alone.
+        leaves_out_score: accept an agent that plays for points too; the analysis then tells its
+            chances of winning alone.
 
     Raises:
         ValueError: the game is over; the agent plays another game, cannot analyse positions, or
@@ -261,7 +266,7 @@ def make_thinker(agent: Agent, position: Position, leaves_out_score: bool = Fals
     """
     _check(agent, position)
     if agent.plays_for_score and not leaves_out_score:
-        raise ValueError("an analysis tells chances of winning: leave score out")
+        raise ValueError("an analysis tells chances of winning: leave the setting score out")
     return Thinker(agent, position)
 
 

@@ -20,6 +20,7 @@ def plot_values(analysis: GameAnalysis, path: str | os.PathLike[str]) -> None:
 
     Raises:
         ValueError: the suffix is another one.
+        ModuleNotFoundError: matplotlib is not installed.
         OSError: the file cannot be written.
     """
     known = [(ply, value) for ply, value in enumerate(analysis.values) if value is not None]

@@ -3,7 +3,8 @@
 Template functions (see ``ludarium.envs.engine.compile``): compiled in the WebAssembly solvers,
 called uncompiled by those in Python. The windows are those of MTD(f) (Plaat and others, "Best-first
 fixed-depth minimax algorithms", 1996): the first question is whether the value is a win, unless the
-bounds tell; each further one is just beyond the bound that the previous one returned.
+bounds tell; each further one is whether it is more than the lower bound that the previous one
+returned, or as much as the upper bound.
 """
 
 from ludarium.machine.marks import part

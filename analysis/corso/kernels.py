@@ -26,7 +26,8 @@ without locks::
     bits 23-62  the scrambled key without the bits that form the bucket
 
 Kernels take ``boards`` of `board_record`, ``table`` int64[entries], see above, and
-``workers`` of `new_workers`; parts take one record of each.
+``workers`` of `new_workers`, as far as they need them; parts take one record of ``boards`` and
+``workers``.
 """
 
 from __future__ import annotations
@@ -305,7 +306,8 @@ def _list_moves(board, worker, ply, cells, known):
         known: the cell of the action to come first, or `_NO_CELL`.
 
     Returns:
-        How many actions there are, and the best lead of those that end the game at once.
+        How many actions there are, and the best lead of those that end the game at once,
+        `_FEWER_THAN_ANY` if none does.
     """
     marbles = cells.own | cells.other
     mine = cells.own | cells.own_dye
@@ -377,7 +379,7 @@ def _praise(worker, kind, cell, open_cells):
 
 @inlined
 def _keep(table, bucket, tag, low, high, cell, work):
-    """Write an entry: over an older one of the same position, or else over the one with least work.
+    """Write an entry: over the same position's older one, else a free one or that with least work.
 
     ``low`` and ``high`` are narrowed by the older entry's bounds.
     """
@@ -434,7 +436,7 @@ def search(board, table, worker, cells, target, ply):
         return base + live
     if goal <= -live:
         return base - live
-    # Leads are odd if the number of cells is odd, else even: ask for a possible one.
+    # The lead on the live cells is odd if their number is odd, else even: ask for a possible one.
     goal += (goal ^ live) & 1
     target = base + goal
 

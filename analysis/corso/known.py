@@ -44,8 +44,8 @@ def hardest_known(
 
     Returns:
         int64[count or fewer, 2], sorted by number. Entries that were asked for are recorded with
-        `RAISED` more effort, so that hardly any others displace them in the tables into which they
-        are written.
+        `RAISED` more effort, up to 63, so that hardly any others displace them in the tables into
+        which they are written.
     """
     wanted: dict[int, int] = {}
     for number, data in asked[:count]:
@@ -79,7 +79,11 @@ def _unscrambled(board: np.record, keys: np.ndarray) -> np.ndarray:
 
 
 def first_positions(game: Game, plies: int) -> list[Position]:
-    """The unfinished positions after up to ``plies`` plies, one for each `kernels.number_of`."""
+    """The unfinished positions after up to ``plies`` plies, one for each `kernels.number_of`.
+
+    Raises:
+        ValueError: the search cannot handle the game, see `check_game`.
+    """
     boards, workers = board_record(check_game(game).size, kernels.BUCKET, 0), new_workers(1, 0)
     found: dict[int, Position] = {}
     layer = [game.start()]
@@ -95,7 +99,11 @@ def first_positions(game: Game, plies: int) -> list[Position]:
 
 
 def write_known(path: str | os.PathLike[str], game: Game, known: np.ndarray) -> Path:
-    """Write the entries of `hardest_known` to a file; return the path."""
+    """Write the entries of `hardest_known`, int64[N, 2], to a file; return the path.
+
+    Raises:
+        ValueError, OSError: see `write_table`.
+    """
     return write_table(path, _description(game), known)
 
 

@@ -34,7 +34,7 @@ class TableEntry:
         low: the mover can lead by at least this much at the end.
         high: the mover cannot lead by more than this.
         effort: bit length of the number of positions searched for these bounds; 0 if none were.
-            It is more by `known.RAISED` for those that a file was asked for.
+            It is `known.RAISED` more, up to 63, if a file that `learn` read was asked to have it.
         best: the action that the search found best; -1 if none is known.
     """
 
@@ -56,8 +56,8 @@ class CorsoSolver(Solver):
             before placements.
 
     Raises:
-        ValueError: the game is not Corso, the board is too large, the memory too little, or there
-            is no thread.
+        ValueError: the game is not Corso, the board is too large, the memory is too little or more
+            than there is, there is no thread, or ``seed`` is not a seed.
     """
 
     game: Corso
@@ -95,6 +95,9 @@ class CorsoSolver(Solver):
 
         Returns:
             int64[count or fewer, 2], for `learn`.
+
+        Raises:
+            ValueError: a position is of another game.
         """
         cells = [cells_of(self._checked(position)) for position in positions]
         arrays = (self._boards, self._table, self._workers)
@@ -102,17 +105,27 @@ class CorsoSolver(Solver):
         return hardest_known(self._table, self._boards[0], asked, count)
 
     def outcome(self, position: Position, limit: int | None = None) -> ValueBounds:
-        """Find out who wins, without the lead; arguments as for `answer_all`."""
+        """Find out who wins, without the lead; arguments and errors as for `answer_all`."""
         return self.answer(position, limit, leads=False)
 
     def at_least(self, position: Position, lead: int) -> bool:
-        """Whether the mover can lead by ``lead`` or more at the end; the game may be over."""
+        """Whether the mover can lead by ``lead`` or more at the end; the game may be over.
+
+        The search has no limit.
+
+        Raises:
+            ValueError: the position is of another game.
+        """
         if position.is_over:
             return _final_lead(position) >= lead
         return self._bound(0, cells_of(self._checked(position)), lead) >= lead
 
     def recall(self, position: Position) -> TableEntry:
-        """Bounds of a position's value without a search, from its fixed cells and the table."""
+        """Bounds of a position's value without a search, from its fixed cells and the table.
+
+        Raises:
+            ValueError: the position is of another game.
+        """
         if position.is_over:
             lead = _final_lead(position)
             return TableEntry(lead, lead, 0, -1)
@@ -128,6 +141,10 @@ class CorsoSolver(Solver):
         ones on which the search spent most effort, because the opponent has the most to refute.
         If the table shows for no action that it keeps the value, this searches for one that does,
         without a limit.
+
+        Args:
+            position: the position, not finished.
+            answers: what searches have proven of its value, one or more.
         """
         low = max(self._least_lead(answer.low) for answer in answers)
         worth: dict[int, tuple[bool, int]] = {}

@@ -5,9 +5,9 @@ what is in `__all__`.
     test = find_exact_test("hard", game)        # the shipped hard test, if there is one
     write_exact_test("corso.test.jsonl", test)  # read_exact_test reads it
 
-`positions` makes tests, `files` keeps them. In games that have a table of all positions the
-values are looked up; in the others the positions are searched to the end of the game, so they come
-from the last part of the games: the second half in Corso 5 x 5, the end in the others.
+`positions` makes tests, `files` keeps them. Where a table has a game's positions, their values are
+looked up; in other games the positions are searched to the end of the game, so they come from the
+last part of the games.
 """
 
 from .files import find_exact_test, read_exact_test, shipped_test, write_exact_test

@@ -171,7 +171,8 @@ def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: no test ships for the game, or the file is not an exact test of it.
+        ValueError: no test ships for the game with its options, or the file is not an exact test of
+            it.
     """
     path = shipped_test(game) if name == HARD else Path(name)
     if path is None:
@@ -186,7 +187,7 @@ def find_exact_test(name: str | os.PathLike[str], game: Game) -> ExactTest:
 
 
 def shipped_test(game: Game) -> Path | None:
-    """The hard exact test that ships for a game with its options; None if there is none."""
+    """The file of the hard exact test that ships for a game with its options; None without one."""
     for path in sorted(Path(__file__).with_name("hard").glob(f"{game.name}*{_SUFFIX}")):
         with path.open("rb") as file:
             head = load_json(file.readline(), f"the first line of {path.name}", _Head)

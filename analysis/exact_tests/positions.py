@@ -155,8 +155,9 @@ def make_exact_test(
 ) -> ExactTest:
     """Positions of played games with exact results; the same arguments give the same positions.
 
-    Games start with up to 6 random plies, so that they differ, and at most 4 positions are taken
-    from each, drawn from all that qualify.
+    Only an agent whose moves depend on time may change that. The agent is restarted. Games start
+    with up to 6 random plies, so that they differ, and at most 4 positions are taken from each,
+    drawn from all that qualify.
 
     Args:
         game: the rules.
@@ -167,12 +168,12 @@ def make_exact_test(
         only_hard: take only hard positions: at most a share `FEW` of the legal actions keeps the
             value, none of them wins at once, and at least one of the others neither ends the
             game nor lets a reply win at once.
-        limit: node limit for the actions of one position; without effect in games with a table
-            of all values.
+        limit: node limit for the actions of one position; without effect in games with a table.
         progress: counts the positions found.
 
     Raises:
-        ValueError: a number is out of range, or too few positions are found.
+        ValueError: a number is out of range, the agent plays another game or fails, or too few
+            positions are found; or see `table_of` and `solver_of`.
     """
     count = checked_whole("positions", count, 1, MOST_POSITIONS)
     limit = checked_whole("limit", limit, 1)
@@ -220,7 +221,7 @@ def exact_positions(
 ) -> Iterator[list[ExactPosition]]:
     """The positions with exact results of each game of an agent with itself, without end.
 
-    Arguments as for `make_exact_test`.
+    The generator ``rng`` draws the openings; other arguments and errors as for `make_exact_test`.
     """
     known = _known_results(game, limit)
     while True:
@@ -243,7 +244,7 @@ def exact_positions(
 
 
 def _is_refuted_at_once(position: Position, action: int) -> bool:
-    """Whether the game is over after a wrong action, or the reply to it wins at once."""
+    """Whether the game is over after a wrong action, or a reply to it wins at once."""
     child = after(position, action)
     if child.is_over:
         return True

@@ -108,7 +108,7 @@ class SolvedTable:
 
         Raises:
             ValueError: the stored table is damaged.
-            OverflowError: a win takes more plies than a table can hold.
+            OverflowError: see `solve`.
         """
         with suppress(RuntimeError):  # the user has no home folder
             if (path := table_path(rules)).is_file():
@@ -132,7 +132,8 @@ class SolvedTable:
 
         Raises:
             ValueError: ``threads`` is below 1.
-            OverflowError: a win takes more plies than the table can hold.
+            OverflowError: a win takes 126 plies or more, so longer ones, for which a byte has no
+                value, may follow. No rule set has such wins.
         """
         workers = available_cores() if threads is None else threads
         if workers < 1:
@@ -165,7 +166,7 @@ class SolvedTable:
             if not changed.any():
                 return cls(rules, words)
             marks, next_marks = next_marks, marks
-        raise OverflowError(f"a win takes {WIN} plies or more: a byte does not hold that")
+        raise OverflowError(f"a win takes {WIN - 1} plies or more: a byte may not hold the longest")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the table to a file; return the path.
@@ -207,7 +208,8 @@ class SolvedTable:
     def totals(self) -> tuple[Counts, Counts]:
         """The counts of the positions without a forbidden pair, and of all positions.
 
-        With advanced movement a pair is forbidden in the second exchange of each round.
+        With advanced movement a pair is always forbidden in the second exchange of a round, so
+        positions without one are counted only in the first.
         """
         phases = len(self.counts)
         always = [phases > 2 and forbids for forbids in self.rules.forbids]
@@ -222,7 +224,11 @@ def _sum(counts: list[Counts]) -> Counts:
 
 
 def table_path(rules: RuleSet | str) -> Path:
-    """Default path of the table of a rule set."""
+    """Default path of the table of a rule set.
+
+    Raises:
+        RuntimeError: the user has no home folder.
+    """
     return default_path(f"osiron-v{Osiron.version}-{rules}")
 
 

@@ -31,7 +31,7 @@ class OsironSolution(TableSolution):
         game: the rules, with any ply cap and repetitions.
 
     Raises:
-        ValueError: the stored table is damaged.
+        ValueError: the stored table is damaged; the methods raise this too, if they load tables.
     """
 
     source: ClassVar[str] = "table of all positions (repetitions and the ply cap are left out)"

@@ -22,15 +22,15 @@ An answer is more than yes or no: it also gives a proven lower or upper bound of
 
 **Keys.** Each 32-bit word of a record is multiplied by a random number of 64 bits. The upper half
 of the sum of these products is a hash (Lemire and Kaser, "Strongly universal string hashing is
-fast", 2014): two different records have the same hash with a probability of one in 2**32. Three
-such hashes make a key of 96 bits. The number of plies is part of the record, so no position recurs
-in a line of play, and no value depends on how a position was reached.
+fast", 2014): two different records have the same hash with a probability of about one in 2**32.
+Three such hashes make a key of 96 bits. The number of plies is part of the record, so no position
+recurs in a line of play, and no value depends on how a position was reached.
 
-**The table** has buckets of four entries; the entry with the least work behind it is
-replaced. An entry is two words: the ``check``, 64 bits of the key (the other 32 choose the bucket)
-combined by exclusive or with the ``data``, then the data. So an entry that two threads wrote at the
-same time is not found (Hyatt and Mann, "A lock-less transposition table implementation for parallel
-search", 2002). The data::
+**The table** has buckets of four entries; if none is free, the entry with the least work behind it
+is replaced. An entry is two words: the ``check``, 64 bits of the key (the other 32 choose the
+bucket) combined by exclusive or with the ``data``, then the data. So an entry that two threads
+wrote at the same time is not found (Hyatt and Mann, "A lock-less transposition table implementation
+for parallel search", 2002). The data::
 
     bits  0-13  proven lower bound of the value, plus `OFFSET`
     bits 14-27  proven upper bound of the value, plus `OFFSET`
@@ -86,7 +86,7 @@ _LOWER = (1 << 32) - 1
 #: The search's stack frame for each ply of the current line of play.
 FRAME = record_dtype(
     ("check", np.int64),  # the part of the key that entries are compared by
-    ("bucket", np.int64),  # index of the bucket, from the rest of the key
+    ("bucket", np.int64),  # index of the bucket's first entry, from the rest of the key
     ("start", np.int64),  # positions searched when the search of this one began
     ("low", np.int32),  # proven lower bound of the value
     ("high", np.int32),  # proven upper bound
@@ -157,7 +157,7 @@ def find(transpositions, check, bucket):
 
 @part
 def keep(transpositions, frame, nodes):
-    """Write an entry for a position: over its older entry, or else over the one with least work.
+    """Write an entry for a position: over its older one, else a free one or that with least work.
 
     If the question is answered, both numbers are stored as 1: the bounds answer it when it is
     asked again, and its numbers say nothing about a question with another target.

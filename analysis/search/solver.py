@@ -21,7 +21,7 @@ from . import kernels
 #: Default size of the transposition table in bytes.
 MEMORY = 1 << 28
 
-_SHARE = 1 << 16  # positions that a thread searches between checks of the limit
+_SHARE = 1 << 16  # most positions that a thread searches between checks of the limit
 
 
 class EndgameSolver(Solver):
@@ -29,7 +29,7 @@ class EndgameSolver(Solver):
 
     Values are searched as numbers: a draw is 0, a win ``span`` plus the final lead, a loss the
     (negative) lead minus ``span``. So winning comes first and then the lead. If the game has no
-    points, ``span`` is 1 and values are 1, 0 and -1.
+    points, or more than fit (`span_of`), ``span`` is 1 and values are 1, 0 and -1.
 
     Args:
         game: the rules.
@@ -38,8 +38,9 @@ class EndgameSolver(Solver):
         seed: seed of the keys of the table.
 
     Raises:
-        ValueError: the memory is too little, or there is no thread. If leads are asked for: the
-            game has more points than fit into the search's numbers.
+        ValueError: the memory is too little or more than there is, there is no thread, or ``seed``
+            is not a seed. If leads are asked for: the game has more points than fit into the
+            search's numbers.
     """
 
     default_limit: ClassVar[int] = 100_000_000
