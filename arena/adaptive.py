@@ -54,7 +54,7 @@ class OpponentEstimate:
 
     @property
     def elo(self) -> float:
-        """The mean."""
+        """The mean, Elo points."""
         return float(self._elo @ self._weights)
 
     @property
@@ -82,8 +82,8 @@ class AdaptiveAgent(Agent):
         game: the rules.
         network: the network with its weights.
         ladder: levels of that network.
-        start: the opponent's Elo points to begin with, 0 to 10,000; default: the middle of the
-            ladder.
+        start: the opponent's Elo points to begin with, 0 to 10,000; default: the middle between
+            random play and the strongest level.
         name: the name in tables.
         seed: seed of its mistakes.
 
@@ -92,7 +92,8 @@ class AdaptiveAgent(Agent):
         estimate: estimate of the opponent, on the ladder's scale, where random play has 0.
 
     Raises:
-        ValueError: ``start`` is out of range.
+        ValueError: ``start`` is out of range, the network is of another game, or ``seed`` is not a
+            seed.
     """
 
     def __init__(
@@ -118,13 +119,13 @@ class AdaptiveAgent(Agent):
         return float(np.clip(self.estimate.elo, 0.0, self._ladder.levels[-1].rating.value))
 
     def restart(self, seed: Seed = None) -> None:
-        """Reseed, and forget the opponent."""
+        """Reseed, and forget the opponent; see `Agent.restart`."""
         super().restart(seed)
         self.level.restart(int(self.rng.integers(1 << 63)))
         self.estimate = OpponentEstimate(0.0, self._ladder.levels[-1].rating.value, self._start)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
-        """Fix the strength of these games."""
+        """Fix the strength of these games; see `Agent.begin`."""
         for game in games:
             game.memory = self.elo
 
@@ -138,7 +139,7 @@ class AdaptiveAgent(Agent):
         return chosen
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
-        """Learn from the results."""
+        """Learn from the results; see `Agent.finish`."""
         for game in games:
             if game.reward is not None:  # an abandoned game tells nothing
                 self.estimate.learn(game.memory, (1 - game.reward) / 2)

@@ -27,7 +27,7 @@ from ludarium.training.agents import Agent, RandomAgent
 from ludarium.training.evaluation import MatchResult, elo_difference, expected_score, play_match
 from ludarium.training.evaluation.statistics import ELO
 
-from .ladder import RANDOM_STRENGTH, Ladder, Level, LevelMatch, Scale, rate_levels
+from .ladder import RANDOM_STRENGTH, Ladder, LevelMatch, Scale, rate_levels
 from .level import LevelAgent
 from .level_params import params_at, strongest
 
@@ -40,7 +40,7 @@ TARGET_SCORE = 0.65
 _TOLERANCE = 0.04
 #: The same tolerance for the first level against random play.
 _FIRST_TOLERANCE = 0.025
-#: If the score after half a match is off by more, the other half is not played.
+#: If the score after half a match is off by more, the other half is played only in the last try.
 _FAR_OFF = 0.075
 #: If the lowest step's score is off its target by more, a level is removed or added there, and an
 #: added one is tried again while either of its steps is.
@@ -63,11 +63,16 @@ class MatchRunner:
     """Two players with adjustable strength, which play matches against each other.
 
     Attributes:
+        game: the rules.
         network: the network that plays.
         simulations: simulations of the strongest level.
         games: games of a match that measures a step.
         seed: seed from which each match derives its own.
+        progress: counts the finished games of each match.
         played: number of the next match, from which its seed derives.
+
+    Raises:
+        ValueError: ``simulations`` is out of range, or the network is of another game.
     """
 
     game: Game
@@ -86,7 +91,20 @@ class MatchRunner:
         self._random = RandomAgent(self.game)
 
     def play(self, upper: float, lower: float, games: int, title: str) -> MatchResult:
-        """A match between two strengths; `RANDOM_STRENGTH` is random play."""
+        """A match between two strengths, points of the path of `params_at`.
+
+        Args:
+            upper, lower: the strengths; `RANDOM_STRENGTH` and less is random play.
+            games: how many games, an even number.
+            title: what progress is begun with.
+
+        Returns:
+            The result of ``upper``.
+
+        Raises:
+            ValueError: ``games`` is not an even number from 2 on.
+            StoppedError: the progress was stopped.
+        """
         seed = derived_seed(self.seed, self.played)
         self.played += 1
         first = self._player(self._upper, upper)
@@ -117,7 +135,8 @@ def calibrate(
         game: the rules.
         network: the network that plays.
         digest: SHA-256 of its checkpoint.
-        simulations: simulations of the strongest level, for each move.
+        simulations: simulations of the strongest level, for each move, `FEWEST_SIMULATIONS` to
+            10,000.
         games: games of each match that measures a step, a multiple of 4. Matches that place the
             first level have twice as many, all others half as many.
         levels: how many, 2 to 50, at even steps over the whole range; fewer if there is no room
@@ -127,8 +146,9 @@ def calibrate(
         progress: counts the finished games of each match.
 
     Raises:
-        ValueError: an argument is out of range, the agent is hardly stronger than random play, or
-            the levels come out in the wrong order.
+        ValueError: an argument is out of range, the network is of another game or hardly stronger
+            than random play, or the levels come out in the wrong order.
+        StoppedError: ``progress`` was stopped.
     """
     top = strongest(simulations)
     if games < 4 or games % 4:
@@ -144,7 +164,6 @@ def calibrate(
     step = _step(survey, levels)
     strengths, matches = _place(runner, survey, top, step, levels)
     matches += _other_matches(runner, strengths)
-    rated = _rated(strengths, matches, simulations)
     return Ladder(
         game=game.name,
         version=game.version,
@@ -154,7 +173,7 @@ def calibrate(
         seed=seed,
         seconds=round(perf_counter() - started, 1),
         simulations=simulations,
-        levels=rated,
+        levels=rate_levels(strengths, matches, simulations),
         matches=tuple(matches),
     )
 
@@ -178,6 +197,13 @@ def check_steps(
         games: games of each match, an even number.
         seed: seed of all games, another than the ladder's.
         progress: counts the finished games of each match.
+
+    Returns:
+        The matches of levels 2 and 1, 3 and 2, and so on.
+
+    Raises:
+        ValueError: ``games`` is not an even number from 2 on, or the network is of another game.
+        StoppedError: ``progress`` was stopped.
     """
     runner = MatchRunner(game, network, ladder.simulations, games, seed, progress, played=1)
     matches = []
@@ -388,17 +414,3 @@ def _other_matches(runner: MatchRunner, strengths: list[float]) -> list[LevelMat
         result = runner.play(ladder[upper], ladder[lower], runner.games // 2, title)
         matches.append(LevelMatch(upper, lower, result))
     return matches
-
-
-def _rated(
-    strengths: list[float], matches: list[LevelMatch], simulations: int
-) -> tuple[Level, ...]:
-    """The levels with ratings from all matches; random play has 0."""
-    rated = rate_levels(strengths, matches, simulations)
-    elo = [0.0, *(level.rating.value for level in rated)]
-    if any(upper <= lower for lower, upper in pairwise(elo)):
-        raise ValueError(
-            "the levels do not get stronger one by one: try more games, or an agent that is better "
-            "than random play"
-        )
-    return rated

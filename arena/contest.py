@@ -58,12 +58,12 @@ _MOST_APART = 3000  # Elo points between anchors
 
 @dataclass(frozen=True)
 class Plan(ABC):
-    """The games of a contest, and the rule that ends it. Its fields are the settings of a folder.
+    """The games of a contest, and the rule that ends it. A folder's settings have its fields.
 
     Attributes:
         kind: its name in folders.
         stops_early: whether the contest may end before all games are played.
-        agents: the agents' names (see `make_agent`).
+        agents: the agents' names (see `make_agent`), 2 to 200 different ones.
         seed: seed of openings and agents.
         opening_plies: random plies at the start of each game; ``None`` draws 0 to 3, or none if
             there are positions.
@@ -127,8 +127,8 @@ class Tournament(Plan):
             everyone.
 
     Raises:
-        ValueError: fewer than two agents, or one named twice; the gauntlet has all agents, or one
-            that is not among them; or a number is out of range.
+        ValueError: there are fewer than two agents or more than 200, or one is named twice; the
+            gauntlet has all agents, or one that is not among them; or a number is out of range.
     """
 
     kind: ClassVar = "tournament"
@@ -156,7 +156,7 @@ class Tournament(Plan):
         return Schedule(product(dict.fromkeys(self.gauntlet), others), self.games)
 
     def outcome(self, results: Crosstable, anchors: Mapping[str, float]) -> Standings | None:
-        """Ratings, once games connect all agents."""
+        """Ratings, once games connect all agents; None until then."""
         met = {name for pairing in results.pairings for name in pairing}
         if len(met) < len(self.agents):
             return None
@@ -250,7 +250,7 @@ class Contest:
 
     @property
     def caveats(self) -> list[str]:
-        """Reasons why the outcome rests on fewer games than it seems to."""
+        """Why the outcome says less than its number of games promises: one reason, or none."""
         caveat = None if self.outcome is None else self.outcome.caveat
         return [] if caveat is None else [caveat]
 
@@ -291,13 +291,15 @@ def play_contest(
         anchors: Elo points of agents whose ratings are known; default: the mean of all is 0.
         workers: matches that are played at once; default: one for each core.
         folder: where games and results are kept, and from where it resumes; default: nowhere.
-        progress: counts the finished games.
+        progress: counts the finished games; if it is stopped, so is the contest, and the result is
+            its state.
         from_file: the names come from a file: some are refused, see `read_agent`.
 
     Raises:
         ValueError: a name means nothing, an agent cannot play this game or fails, it has no such
             positions, the folder holds something else or is in use, or a number is out of range.
         FileNotFoundError: an agent's file is missing.
+        ImportError: an agent needs a package that is not installed.
         StorageError: the folder cannot be written.
     """
     anchors = dict(anchors or {})
@@ -362,7 +364,8 @@ def read_contest(
 
     Raises:
         FileNotFoundError: there is no such contest.
-        ValueError: the folder holds something else, or is damaged; the message says how.
+        ValueError: the folder holds something else, or is damaged, the message says how; or an
+            anchor is not among the agents, or out of range.
     """
     store = ArenaFolder(Path(folder))
     settings = store.read_settings()

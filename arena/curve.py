@@ -84,7 +84,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """The agents of a run, in order."""
+    """The agents of a run, from first to last.
+
+    Attributes:
+        run: the run's folder.
+        points: the agents with their measurements, one or more.
+    """
 
     run: str
     points: tuple[Point, ...]
@@ -120,8 +125,9 @@ def measure_curves(
     Raises:
         FileNotFoundError: a folder holds no run, a run has no agent yet, or the file of an opponent
             or of the test is missing.
-        ValueError: the runs are of different games; an opponent or the test does not fit; or an
-            opponent's file changes meanwhile.
+        ValueError: the runs are of different games; an opponent or the test does not fit; a file of
+            a run is no agent that a run has saved; or an opponent's file changes meanwhile.
+        StoppedError: ``progress`` was stopped.
         StorageError: a run's folder cannot be written.
     """
     game = game_of_runs(runs)
@@ -255,8 +261,11 @@ class MeasurementCache:
     """Earlier measurements, in a file with one line for each.
 
     Args:
-        path: path of the file, which need not be there yet. Lines that are damaged or of another
-            version are ignored: what they hold is measured again.
+        path: path of the file, which need not be there yet. Lines that are damaged are ignored:
+            what they hold is measured again.
+
+    Raises:
+        ValueError: there is something else than a file, or one that is too large.
     """
 
     def __init__(self, path: Path) -> None:

@@ -32,7 +32,9 @@ def plot_curves(
         by: one of `HORIZONTAL`, the horizontal axis.
 
     Raises:
+        KeyError: ``by`` is none of `HORIZONTAL`.
         ValueError: the suffix is another one.
+        ModuleNotFoundError: matplotlib is not installed.
         OSError: the file cannot be written.
     """
     metrics = metrics_of(curves)

@@ -31,8 +31,10 @@ def resolve_agents(
         from_file: the names come from a file, so some are refused, see `read_agent`.
 
     Raises:
-        ValueError: a name means nothing, two mean the same agent, or an agent cannot play the game.
+        ValueError: a name means nothing, two mean the same agent, one of ``players`` is an `Agent`,
+            or an agent cannot play the game.
         FileNotFoundError: an agent's file is missing.
+        ImportError: an agent needs a package that is not installed.
     """
     specs: dict[str, AgentSpec] = {}
     for name in names:
@@ -49,7 +51,7 @@ def resolve_agents(
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise ``ValueError`` unless these are two or more different names."""
+    """Raise ``ValueError`` unless these are 2 to 200 different names of printable characters."""
     for name in names:
         if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):
             raise ValueError(

@@ -70,7 +70,7 @@ class _RecordLine:
 
     def __post_init__(self) -> None:
         if sum(self.result) != 0:
-            raise ValueError(f"the result is {self.result}, not two rewards")
+            raise ValueError(f"the result is {self.result}, not two rewards whose sum is 0")
 
 
 def row_of(record: Any, agents: Sequence[str]) -> np.ndarray:
@@ -191,10 +191,12 @@ class ArenaFolder:
         Args:
             schedule: the games that may be played.
             openings: their openings.
-            repair: remove games of an incomplete match; only the holder of the folder may do so.
+            repair: remove games of an incomplete match, and a line that a kill has cut; only the
+                holder of the folder may do so.
 
         Raises:
-            ValueError: a line is not a game of the schedule, occurs twice, or does not replay.
+            ValueError: a line is not a game of the schedule, occurs twice, or does not replay; the
+                message names it. Or the file is too large, or none that can be read.
             StorageError: the file cannot be repaired.
         """
         file = self.path / RECORDS
@@ -220,7 +222,7 @@ class ArenaFolder:
                 except ValueError as error:
                     raise ValueError(
                         f"{named(file)} is damaged in line {count}: {shortened(str(error))}; "
-                        "delete the line, and its game is played again"
+                        "delete the line, and its match is played again"
                     ) from None
                 found[match][int(row["number"][0])] = row
                 lines.append((match, begin, total))

@@ -65,6 +65,10 @@ class LevelMatch:
     Attributes:
         upper, lower: the levels' numbers, from 1; 0 is random play.
         result: result of the upper level.
+
+    Raises:
+        ValueError: ``upper`` is not above ``lower``, or ``lower`` is negative; or the result has
+            negative numbers, no games, or more than 10^9.
     """
 
     upper: int
@@ -73,10 +77,13 @@ class LevelMatch:
 
     def __post_init__(self) -> None:
         if not 0 <= self.lower < self.upper:
-            raise ValueError(f"a match is of levels {quoted([self.upper, self.lower])}")
+            raise ValueError(
+                f"a match is of levels {quoted([self.upper, self.lower])}, not of a higher one and "
+                "a lower one from 0 on"
+            )
         counts = self.result.wins, self.result.draws, self.result.losses
         if min(counts) < 0 or not 1 <= sum(counts) <= _MOST_GAMES:
-            raise ValueError(f"a match has the results {quoted(counts)}")
+            raise ValueError(f"a match has {quoted(counts)} wins, draws and losses")
 
 
 @dataclass(frozen=True)
@@ -134,21 +141,24 @@ class Ladder:
         if any(b.strength <= a.strength for a, b in pairwise(self.levels)):
             raise ValueError("the levels do not increase in strength")
         if any(b <= a for a, b in pairwise(self.scale.elo)):
-            raise ValueError("the levels do not increase in Elo points, from more than 0 on")
+            raise ValueError(
+                "the levels do not increase in Elo points, from more than 0 on: more games may "
+                "order them, or a better agent"
+            )
         if any(level.params.simulations > self.simulations for level in self.levels):
             raise ValueError(
                 f"a level takes more than the {self.simulations} simulations of the strongest"
             )
         highest = max((match.upper for match in self.matches), default=0)
         if highest > len(self.levels):
-            raise ValueError(f"a match is of level {quoted(highest)} of {len(self.levels)}")
+            raise ValueError(f"a match is of level {quoted(highest)}, above {len(self.levels)}")
 
     def fits(self, game: Game) -> bool:
         """Whether the levels are for this game with the same options."""
         return (self.game, self.version, self.options) == (game.name, game.version, game.options)
 
     def check_fits(self, game: Game, checkpoint: Path) -> None:
-        """Raise ``ValueError`` unless the levels are for this game, and were measured with this."""
+        """Raise ``ValueError`` unless the levels are for this game and of this checkpoint."""
         if not self.fits(game):
             raise ValueError(
                 f"the levels are of {self.game} version {self.version} with the options "
@@ -213,8 +223,14 @@ def rate_levels(
 ) -> tuple[Level, ...]:
     """The levels of these strengths, with ratings from all matches; random play has 0.
 
+    Args:
+        strengths: the levels' places on the path of `params_at`, ascending.
+        matches: at least one of each level.
+        simulations: simulations of the strongest level.
+
     Raises:
-        ValueError: no chain of matches leads from a level to random play.
+        ValueError: no chain of matches leads from a level to random play, or ``simulations`` is out
+            of range.
     """
     results = [(str(each.upper), str(each.lower), each.result) for each in matches]
     ratings = fit_ratings(results, {"0": 0.0})
@@ -233,7 +249,11 @@ def ladder_beside(checkpoint: Path) -> Path:
 
 
 def ladder_of(checkpoint: Path, game: Game) -> Ladder | None:
-    """The levels beside a checkpoint, measured with it by these rules; None if there are none."""
+    """The levels beside a checkpoint, measured with it by these rules; None if there are none.
+
+    Raises:
+        ValueError: the file beside it is damaged.
+    """
     path = ladder_beside(checkpoint)
     ladder = load_ladder(path) if path.is_file() else None
     if ladder is None or not ladder.fits(game) or ladder.agent != sha256_of_file(checkpoint):
@@ -246,6 +266,7 @@ def find_ladder(game: Game) -> Ladder:
 
     Raises:
         FileNotFoundError: none ships; the message says how to make one.
+        ValueError: its file is damaged.
     """
     agent = shipped_agent(game.name, game.options)
     ladder = None if agent is None else ladder_of(agent, game)

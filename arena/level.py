@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _BATCH = 128
 _NODES_AT_ONCE = 1 << 22  # tree nodes times actions of all positions searched together
-_SEEDS = 1 << 53  # limit of integers in JavaScript
+_SEEDS = 1 << 53  # JavaScript has all whole numbers up to this
 
 
 class LevelAgent(Agent):
@@ -48,11 +48,14 @@ class LevelAgent(Agent):
         game: the rules.
         network: the network with its weights.
         params: the strength.
-        most_simulations: most simulations for `adjust`; default: those of ``params``.
+        most_simulations: most simulations for `adjust`; those of ``params`` if they are more.
         name, seed: see `Agent`.
 
     Attributes:
         params: the strength.
+
+    Raises:
+        ValueError: the network is of another game, or ``seed`` is not a seed.
     """
 
     def __init__(

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ludarium.base.messages import quoted
 from ludarium.base.numbers import checked_whole
 
-#: Fewest simulations of a level: one for each move that the search compares.
+#: Fewest simulations of `params_at`: one for each move that the search compares.
 FEWEST_SIMULATIONS = 16
+#: Upper limits on simulations, and on every parameter in units of value or of logits.
 MOST_SIMULATIONS = 10_000
 MOST_TEMPERATURE = 1000.0
 
@@ -27,9 +28,9 @@ class LevelParams:
     """Parameters of a strength level. Values are in [-1, 1]: losing a won game costs 2.
 
     Attributes:
-        simulations: simulations of the search for each move.
+        simulations: simulations of the search for each move, 1 to 10,000.
         temperature: a move that loses ``temperature`` more than another is chosen e times less
-            often; 0 plays the best move found.
+            often; 0 plays the best move found. 0 to 1000, as the two that follow.
         max_value_loss: largest loss of a move that may be chosen.
         logit_noise: scale of the Gumbel noise on the network's logits, which decides which moves
             the search tries; 0 tries the favourites, large values any.
@@ -69,7 +70,10 @@ def params_at(strength: float, most_simulations: int) -> LevelParams:
     Args:
         strength: any number; below about -3 all play is nearly random, and from
             ``strongest(most_simulations)`` on it is the strongest, without mistakes.
-        most_simulations: simulations of the strongest level, at least `FEWEST_SIMULATIONS`.
+        most_simulations: simulations of the strongest level, `FEWEST_SIMULATIONS` to 10,000.
+
+    Raises:
+        ValueError: ``most_simulations`` is out of range.
     """
     top = strongest(most_simulations)
     strength = min(strength, top)

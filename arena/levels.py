@@ -1,7 +1,7 @@
 """Opponents of a chosen strength: ``level:1`` (the weakest), ``level:hard``, ``level:auto``.
 
-Each game's default agent has a ladder of levels, see `ludarium.arena.ladder`. A ladder of another
-agent or of other options is measured with ``ludarium levels`` and given as a file:
+A game's shipped agent has a ladder of levels, see `ludarium.arena.ladder`. A ladder of another
+agent or of other options is measured with ``ludarium levels GAME --measure`` and given as a file:
 ``level:3?ladder=FILE``, with ``&agent=CHECKPOINT`` for a checkpoint that does not ship.
 """
 
@@ -16,7 +16,12 @@ from ludarium.base.messages import did_you_mean, quoted
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_stored_game
 from ludarium.training.agents import Agent, AgentSpec, Needs, Seed
-from ludarium.training.agents.checkpoints import ShippedSpec, find_checkpoint, shipped_agents
+from ludarium.training.agents.checkpoints import (
+    CheckpointSpec,
+    ShippedSpec,
+    find_checkpoint,
+    shipped_agents,
+)
 from ludarium.training.agents.settings import read_real, setting
 from ludarium.training.networks import stored_network
 
@@ -32,7 +37,8 @@ class LevelSpec(AgentSpec):
     """The agent of a level.
 
     Attributes:
-        level: a number from 1, one of `WORDS`, or `AUTO`.
+        level: a number from 1, one of `WORDS`, or `AUTO`. The other fields are the settings that a
+            name can have.
     """
 
     usage = "level:LEVEL"
@@ -46,7 +52,7 @@ class LevelSpec(AgentSpec):
     ladder: Path | None = setting(Path, "file of levels of your own, from `ludarium levels`")
     agent: Path | None = setting(Path, "the checkpoint or run of these levels")
     elo: float | None = setting(
-        read_real, f"first Elo estimate of the opponent of {AUTO}, above random play"
+        read_real, f"Elo points, above random play, of the opponent whom {AUTO} expects at first"
     )
     level: str
 
@@ -70,20 +76,25 @@ class LevelSpec(AgentSpec):
 
     @property
     def label(self) -> str:
-        """The level alone: of one agent people meet one ladder at a time."""
+        """The level alone: people meet one ladder at a time."""
         return self.subject
 
     def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game | None:
-        """A given ladder's game, else the shipped agent's; see `AgentSpec.choose_game`."""
+        """A given ladder's or checkpoint's game, else the shipped agent's.
+
+        See `AgentSpec.choose_game`.
+        """
         if self.ladder is not None:
             ladder = load_ladder(self.ladder)
             return make_stored_game(ladder.game, ladder.options, **options)
+        if self.agent is not None:
+            return CheckpointSpec(path=self.agent).choose_game(options)
         if name is not None and shipped_agents(name):
             return ShippedSpec(game=name).choose_game(options)
         return super().choose_game(options, name)
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentSpec.make`."""
+        """Make the agent for ``game``, with the ladder given or shipped; see `AgentSpec.make`."""
         ladder = find_ladder(game) if self.ladder is None else load_ladder(self.ladder)
         number = None if self.level == AUTO else ladder.number(self.level)
         path = (

@@ -19,6 +19,7 @@ def plot_ratings(standings: Standings, path: str | os.PathLike[str], title: str)
 
     Raises:
         ValueError: the suffix is another one.
+        ModuleNotFoundError: matplotlib is not installed.
         OSError: the file cannot be written.
     """
     names, ratings = zip(*reversed(standings.ratings.items()), strict=True)

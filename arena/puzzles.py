@@ -51,7 +51,7 @@ ROUNDS = 50
 SEED = 1
 
 _PER_GAME = 3  # most puzzles of one game
-_AT_ONCE = 0.5  # most of a band's puzzles whose move wins at once
+_AT_ONCE = 0.5  # largest share of a band's puzzles whose move wins at once
 _GAMES = 32  # games of a round
 _TRIES = 9  # decisions of each level
 _FORMAT = "ludarium puzzles 1"
@@ -70,8 +70,8 @@ class Puzzle:
         best: the only move that keeps it.
         position: the position as text.
         moves: the moves that lead there from the start.
-        solved: how many tries of each level of `BANDS` found the move.
-        at_once: whether the move ends the game.
+        solved: how many of 9 tries of each level of `BANDS` found the move.
+        at_once: whether the move wins at once.
         draws: in a won position, the moves that only draw.
         seed: the seed of the start; it matters where that is random.
     """
@@ -118,7 +118,7 @@ class _Head(Head):
 
 
 def canonical_key(codec: Codec, position: Position) -> str:
-    """Twelve digits of a digest of what the mover sees, the same for symmetric positions.
+    """12 hexadecimal digits of a digest of what the mover sees, the same for symmetric positions.
 
     Args:
         codec: encodes the game's positions.
@@ -150,7 +150,8 @@ def make_puzzles(
         game: the rules, with a ladder of levels.
         seed: the seed of everything drawn.
         per_band: how many puzzles each of `BANDS` gets at most.
-        rounds: most rounds of 32 games; the making ends sooner if all bands are full.
+        rounds: most rounds, each of 32 games, except that the hard exact test is the first if there
+            is one; the making ends sooner if all bands are full.
         limit: node limit for the actions of one position; see `make_exact_test`.
         file: file that is written after each round. If it exists, the making goes on after the
             rounds that it has.
@@ -329,12 +330,12 @@ def write_puzzles(path: str | os.PathLike[str], puzzles: PuzzleSet) -> None:
 def read_puzzles(path: str | os.PathLike[str]) -> PuzzleSet:
     """Read a set from a file, which may come from a stranger.
 
-    Each puzzle's moves are played by the rules, and must lead to its position, in which its moves
-    must be legal; that one alone keeps the value is trusted.
+    Each puzzle's ``moves`` are played by the rules, and must lead to its position, in which
+    ``best`` and ``draws`` must be legal; that ``best`` alone keeps the value is trusted.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it has no puzzles, or was changed; the message says where.
+        ValueError: it is no set of puzzles, or was changed; the message says where.
     """
     return read_lines(path, "set of puzzles", _LARGEST_FILE, _Head, _read_puzzles)
 
@@ -350,7 +351,7 @@ def _read_puzzles(game: Game, made: dict[str, Any], lines: Sequence[bytes]) -> P
 
 
 def _checked(codec: Codec, puzzle: Puzzle) -> Puzzle:
-    """The puzzle, if its moves lead to its position."""
+    """The puzzle, if it is one as far as `read_puzzles` checks."""
     if not 0 <= puzzle.seed < SEED_LIMIT:
         raise ValueError(f"seed is {quoted(puzzle.seed)}; accepted: 0 to 2**128 - 1")
     position = codec.game.start(puzzle.seed)

@@ -172,8 +172,10 @@ def play_matches(
         progress: counts the finished games; if it is stopped, all play ends.
 
     Raises:
-        ValueError: an agent cannot play the game, failed, or chose an illegal action; the message
-            names it. Matches that other workers are playing at that time are given up.
+        ValueError: an agent cannot play the game, failed, or chose an illegal action, or its file
+            has changed; the message names the match. Matches that other workers are playing at that
+            time are given up. Or ``workers`` is below 1.
+        MemoryError: there is too little memory.
         BaseException: whatever ``finished`` raised.
     """
     if workers is not None and workers < 1:

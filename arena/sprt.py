@@ -62,7 +62,7 @@ class Verdict(Enum):
 
 
 _MOST_ELO = 1000
-#: From even shares, at which it begins, `normalised_likelihood` reaches no more than some 230.
+#: `normalised_likelihood` begins at even shares, and from there finds differences up to some 230.
 _MOST_NORMALISED = 200
 
 
@@ -351,7 +351,8 @@ def score_of_pairs(counts: np.ndarray) -> IntervalEstimate:
     score at the stop is a little further from 1/2 than it should be.
 
     Args:
-        counts: how many pairs had each of `PAIR_SCORES`; without any, the score is NaN.
+        counts: int or float [5], how many pairs had each of `PAIR_SCORES`; without any, the score
+            is NaN.
     """
     counts, pairs = np.asarray(counts, float), int(np.sum(counts))
     if not pairs:
@@ -375,7 +376,7 @@ def normalised_elo(counts: np.ndarray) -> IntervalEstimate:
     Its interval is that of the score, in units of the observed standard deviation.
 
     Args:
-        counts: how many pairs had each of `PAIR_SCORES`.
+        counts: int or float [5], how many pairs had each of `PAIR_SCORES`; without any, it is NaN.
     """
     seen = np.where(counts > 0, counts, _UNSEEN)
     mean = seen @ PAIR_SCORES / seen.sum()

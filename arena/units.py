@@ -24,7 +24,7 @@ OF_GAMES = {"corso": corso, "osiron": osiron}
 
 
 def units_of(game: Game) -> list[Unit]:
-    """A game's units whose kernels can be made beforehand; those of networks serve all games."""
+    """A game's units whose kernels can be made beforehand; without those of networks."""
     own = [OF_GAMES[game.name]] if game.name in OF_GAMES else []
     units = [unit_of(templates, game) for templates in (*TEMPLATES, *own)]
     return [unit for unit in units if unit.declared()]

@@ -171,9 +171,7 @@ def test_what_cannot_be_asked(with_network):
         analyse_position(from_start("a1", "b2", "a2", "c3", "a3"), with_network)
     with pytest.raises(ValueError, match="plays TicTacToe"):
         make_thinker(with_network, make_game("corso", size=3).start(0))
-    with pytest.raises(
-        ValueError, match="an analysis tells chances of winning: leave the setting score out"
-    ):
+    with pytest.raises(ValueError, match="chances of winning: leave the setting score out"):
         analyse_position(make_game("corso").start(0), "corso?score=0.5")
 
 

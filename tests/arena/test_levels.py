@@ -203,7 +203,7 @@ def test_a_ladder_is_read_as_it_was_written(game: Game, tmp_path: Path) -> None:
         ("agent", "a\nb", "agent is"),
         ("options", [], "options is"),
         ("seconds", -1, "seconds is -1"),
-        ("matches", [(2, 1, 0, 0, 0)], "results"),
+        ("matches", [(2, 1, 0, 0, 0)], "wins, draws and losses"),
         ("matches", [(1, 2, 5, 0, 5)], "levels"),
         ("matches", [(99, 1, 5, 0, 5)], "level 99"),
     ],
@@ -254,6 +254,9 @@ def test_levels_in_the_wrong_order_are_refused(game: Game) -> None:
     ladder = a_ladder(game)
     with pytest.raises(ValueError, match="increase in strength"):
         replace(ladder, levels=ladder.levels[::-1])
+    levels = [replace(each, rating=ladder.levels[0].rating) for each in ladder.levels]
+    with pytest.raises(ValueError, match="increase in Elo points"):
+        replace(ladder, levels=levels)
 
 
 def test_words_are_spread_over_the_levels(game: Game) -> None:
@@ -287,6 +290,7 @@ def test_a_ladder_of_ones_own_names_levels(
     save_ladder(a_ladder(game, sha256_of_file(agent)), tmp_path / "mine.json")
     settings = f"ladder={tmp_path / 'mine.json'}&agent={agent}"
     assert read_agent(f"level:hard?{settings}").choose_game({}) == game
+    assert read_agent(f"level:hard?agent={agent}").choose_game({}) == game
     weak, strong = (make_agent(f"level:{each}?{settings}", game, 1) for each in ("1", "strongest"))
     assert isinstance(weak, LevelAgent)
     assert isinstance(strong, LevelAgent)
