@@ -4,8 +4,8 @@ what is in `__all__`.
     report = make_report(make_game("corso"))
     report.write(Path("corso.html"))             # and corso.json
 
-`measure` plays the games and counts; `page` shows the results. ``docs/guide/report.md`` explains
-each figure and where its method comes from.
+The module `measure` plays the games and counts; `page` shows the results. ``docs/guide/report.md``
+explains each figure and where its method comes from.
 """
 
 from .report import Report, compare_options, make_report

@@ -25,7 +25,7 @@ _ROW = 25.0  # height of a row of bars or dots
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a chart, with a band around it if there are ``low`` and ``high``."""
+    """A line of a chart, with a band from ``low`` to ``high`` if they are given."""
 
     name: str
     x: Sequence[float]
@@ -170,7 +170,11 @@ def heat_marks(
 ) -> str:
     """Circles with percentages on a board; none for actions without a spot.
 
-    Those within ``fair_within`` of one half have a ring.
+    Args:
+        spots: see `Game.action_spots`.
+        values: shares by action.
+        radius: the circles' radius, in user units.
+        fair_within: circles of shares within this of one half have a ring.
     """
     marks = []
     for action, value in values.items():

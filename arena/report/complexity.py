@@ -14,7 +14,7 @@ from .study import Study
 
 _RESAMPLES = 40
 _POSITIVE = 0x7FFFFFFFFFFFFFFF  # masks the sign bit
-_OBSERVED = 5_000  # positions whose contents are examined
+_OBSERVED = 5_000  # positions whose contents are examined, about
 
 METHODS = {
     "tree_knuth": (

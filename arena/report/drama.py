@@ -40,8 +40,9 @@ class Trajectories:
     Attributes:
         sample: the games.
         chances: float64[N, T + 1] in [0, 1], NaN beyond the end; a draw is 0.5.
-        smooth: chances, where each estimate is averaged with its predecessor: networks and
-            playouts often favour the player to move, or the one who has moved.
+        smooth: the same if they are exact; else each but the first and the result is averaged with
+            its predecessor, because networks and playouts often favour the player to move, or the
+            one who has moved.
     """
 
     sample: Games
@@ -64,14 +65,14 @@ class Trajectories:
         return self.sample.plies[: len(self.chances)]
 
     def winners_chances(self) -> tuple[np.ndarray, np.ndarray]:
-        """Indices of the decided games, and the winner's chance along each."""
+        """Indices of the D decided games, int64[D], and the winner's smooth chance along each."""
         rewards = self.sample.rewards(0)[: len(self.chances)]
         decided = np.flatnonzero(rewards)
         chances = self.smooth[decided]
         return decided, np.where(rewards[decided, None] > 0, chances, 1 - chances)
 
     def lead_changes(self) -> np.ndarray:
-        """How often the lead goes from one player to the other, int64[N]."""
+        """How often the lead, by smooth chances, goes from one player to the other, int64[N]."""
         return np.array([_changes(row[~np.isnan(row)]) for row in self.smooth], np.int64)
 
 

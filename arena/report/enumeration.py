@@ -33,12 +33,12 @@ def position_keys(game: Game, states: np.ndarray) -> np.ndarray:
 
 
 def observed(game: Game, states: np.ndarray) -> np.ndarray:
-    """The observation of the player to move, float32[N, planes, cells]; see `Game.planes_shape`."""
+    """Canonical observations of the players to move, float32[N, planes, cells]."""
     return encode_states(game, states, canonical=True)[0]
 
 
 def observation_keys(game: Game, states: np.ndarray) -> np.ndarray:
-    """A key of the observation of the player to move, int64[N]: equal for equal observations."""
+    """Keys of the observations of `observed`, int64[N]: equal for equal ones."""
     found = np.empty(len(states), np.int64)
     for first in range(0, len(states), _ENCODED_AT_ONCE):
         for number, planes in enumerate(observed(game, states[first : first + _ENCODED_AT_ONCE])):
@@ -57,10 +57,10 @@ class Enumeration:
     """The reachable positions, as far as they were counted.
 
     Attributes:
-        counts: distinct positions after 0, 1, ... plies.
+        counts: distinct positions after 0, 1, ... plies; none if the start is random.
         paths: numbers of sequences of actions that lead there (the perft numbers).
         values: player 0's value in [-1, 1] of each position by its key's bytes, if all of them
-            were counted; None if there are too many.
+            were counted; None if there are too many, or the start is random.
     """
 
     counts: tuple[int, ...]

@@ -39,7 +39,13 @@ class _IndependentAgent(RandomAgent):
 
 
 def random_games(game: Game, count: int, seed: int) -> Games:
-    """Games of uniformly random legal actions."""
+    """Games of uniformly random legal actions.
+
+    Args:
+        game: the rules.
+        count: how many games; the first ones are the same, however many follow.
+        seed: seed of starts and actions.
+    """
     for_starts, for_actions = np.random.SeedSequence(seed).spawn(2)
     seeds = for_starts.generate_state(count).tolist()
     agent = _IndependentAgent(game, count, for_actions)

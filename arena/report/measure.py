@@ -35,6 +35,7 @@ def measure(game: Game, settings: ReportSettings, progress: Progress = SILENT) -
 
     Raises:
         ValueError, FileNotFoundError: there is no such agent, or it does not play this game.
+        StoppedError: ``progress`` was stopped.
     """
     study = begin_study(game, settings, progress)
     trajectories = value_games(study)

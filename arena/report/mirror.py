@@ -25,9 +25,7 @@ _AGAINST_SEARCH = 3  # the most often legal symmetries are also tried against th
 
 
 class MirrorAgent(RandomAgent):
-    """Plays the images of the opponent's last actions, and at random if they are not legal.
-
-    It does not `search`, because only the action is known.
+    """Plays the images of the opponent's last actions; at random where none is left, or legal.
 
     Args:
         game: the rules.
@@ -36,7 +34,7 @@ class MirrorAgent(RandomAgent):
 
     Attributes:
         tried: how many images there were to play, by seat, int64[2].
-        legal: how many of them were legal, by seat.
+        legal: how many of them were legal, by seat, int64[2].
     """
 
     def __init__(self, game: Game, symmetries: Symmetries, number: int) -> None:

@@ -16,7 +16,7 @@ _OF_MATCHES = ("players", "opening_plies", "seconds")  # keys that matches add t
 
 
 def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[str, Any]]:
-    """A few games of the strongest players, each as a record with the reason to look at it."""
+    """A few games of the strongest players, each with its record and the reasons to look at it."""
     games = trajectories[study.strongest.players[0]]
     sample, plies = games.sample, games.plies
     decided = sample.rewards(0)[: len(plies)] != 0

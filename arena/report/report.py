@@ -73,6 +73,7 @@ def make_report(
 
     Raises:
         ValueError, FileNotFoundError: there is no such agent, or it does not play this game.
+        StoppedError: ``progress`` was stopped.
     """
     return Report((game,), measure(game, settings or ReportSettings(), progress))
 
@@ -96,6 +97,7 @@ def compare_options(
         ValueError: there is no such option or value, fewer than two values or equal ones, or no
             such agent, or the agent does not play one of the games.
         FileNotFoundError: the agent's file is missing.
+        StoppedError: ``progress`` was stopped.
     """
     if len(values) < 2 or len({repr(value) for value in values}) < len(values):
         raise ValueError(f"a comparison needs two or more different values of {option}")

@@ -1,8 +1,9 @@
 """The depth of the game: Elo gained by each doubling of playouts, and by training.
 
-There is a ladder of players, each of whom meets the next, as in the skill traces of S. Tavener's
-program Ai Ai; the span from random play to the strongest player, in steps that people notice, is a
-measure of depth (F. Lantz and others, "Depth in Strategic Games", 2017).
+There is a ladder of players, where each meets the next, and an agent's policy alone meets two, as
+in the skill traces of S. Tavener's program Ai Ai; the span from random play to the strongest
+player, in steps that people notice, is a measure of depth (F. Lantz and others, "Depth in Strategic
+Games", 2017).
 """
 
 from __future__ import annotations

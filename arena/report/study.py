@@ -55,6 +55,10 @@ class ReportSettings:
         value_playouts: playouts of the search that values positions, if there is neither a network
             nor an exact value.
         positions: most positions to count one by one.
+
+    Raises:
+        ValueError: ``games`` is not an even number from 4 on, or ``agent`` is random play, the weak
+            search, or no agent's name.
     """
 
     games: int | None = None
@@ -125,7 +129,7 @@ class Study:
 
     @property
     def games(self) -> int:
-        """The number of games between equals."""
+        """The number of games of the settings; some sections play more or fewer."""
         assert self.settings.games is not None
         return self.settings.games
 
@@ -182,7 +186,7 @@ class Study:
         return play_match(self.game, first, second, games, seed, opening, self.progress)
 
     def play_equals(self, name: str, spec: AgentSpec, games: int, seed: int) -> Games:
-        """Play games of a player against itself from the start of the game."""
+        """Play games of a player against itself, without random openings."""
         one, other = (spec.make(self.game, seed + number) for number in (0, 1))
         played = self.match(f"{name} against itself", one, other, games, seed, 0)
         return replace(played, players=(name, name))
@@ -193,6 +197,7 @@ def begin_study(game: Game, settings: ReportSettings, progress: Progress = SILEN
 
     Raises:
         ValueError, FileNotFoundError: there is no such agent, or it does not play this game.
+        StoppedError: ``progress`` was stopped.
     """
     few = random_games(game, 100, settings.seed)
     settings = settings.for_plies(float(few.plies.mean()))

@@ -57,7 +57,7 @@ class ValueSource:
     def along(self, sample: Games, games: int) -> np.ndarray:
         """Player 0's values along the first games, float64[games, T + 1]; NaN beyond the end.
 
-        Entry ``t`` is the value after ``t`` plies; the last entry is the result.
+        Entry ``t`` is the value after ``t`` plies; that after all plies of a game is its result.
         """
         plies = sample.plies[:games]
         found = np.full((games, int(plies.max(initial=0)) + 1), np.nan)
@@ -92,7 +92,7 @@ def searched_values(
 
 
 def playout_values(game: Game, playouts: int, seed: int) -> ValueSource:
-    """Values found by UCT."""
+    """Values found by UCT with so many playouts for each position."""
     agent = UCTAgent(game, Budget(simulations=playouts), seed=seed)
     return searched_values(agent.search, f"uct:{playouts}", plays_out=True)
 
@@ -120,8 +120,14 @@ def exact_evaluator(game: Game, positions: Enumeration) -> ValueSource | None:
 def exact_values(game: Game, exact: ValueSource | None, states: np.ndarray) -> np.ndarray | None:
     """Player 0's values of unfinished early positions [N] with perfect play, float[N].
 
-    Corso's are searched, on 5 x 5 with what ships about the first plies. The result is None if one
-    of the values is not found within `_MOST_SEARCHED` positions.
+    Without exact values of all positions those of Corso, up to 5 x 5, are searched, with what ships
+    about the first plies. The result is None in other games, or if one of the values is not found
+    within `_MOST_SEARCHED` positions.
+
+    Args:
+        game: the rules.
+        exact: exact values of all positions, if they are known.
+        states: the positions, structured [N].
     """
     if exact is not None:
         return exact.values(states)
