@@ -8,8 +8,8 @@
     thinker.play(action)                     # keeps results for the new position
 
 Agents know different things. A network's search and UCT know visits, values and probabilities of
-the outcomes; alpha-beta the best moves and a score; `perfect` exact values, or in Corso only the
-best moves.
+the outcomes; alpha-beta the best moves, a score, and wins and losses that it can force; `perfect`
+exact values, or without a table, as in Corso, only the best moves.
 """
 
 from __future__ import annotations

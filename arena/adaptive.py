@@ -80,7 +80,7 @@ class AdaptiveAgent(Agent):
 
     Args:
         game: the rules.
-        network: the network with its weights.
+        network: a network that fits the game, with its weights.
         ladder: levels of that network.
         start: the opponent's Elo points to begin with, 0 to 10,000; default: the middle between
             random play and the strongest level.
@@ -92,8 +92,7 @@ class AdaptiveAgent(Agent):
         estimate: estimate of the opponent, on the ladder's scale, where random play has 0.
 
     Raises:
-        ValueError: ``start`` is out of range, the network is of another game, or ``seed`` is not a
-            seed.
+        ValueError: ``start`` is out of range, or ``seed`` is not a seed.
     """
 
     def __init__(

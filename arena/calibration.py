@@ -64,7 +64,7 @@ class MatchRunner:
 
     Attributes:
         game: the rules.
-        network: the network that plays.
+        network: the network that plays, which fits the game.
         simulations: simulations of the strongest level.
         games: games of a match that measures a step.
         seed: seed from which each match derives its own.
@@ -72,7 +72,7 @@ class MatchRunner:
         played: number of the next match, from which its seed derives.
 
     Raises:
-        ValueError: ``simulations`` is out of range, or the network is of another game.
+        ValueError: ``simulations`` is out of range.
     """
 
     game: Game
@@ -133,8 +133,8 @@ def calibrate(
 
     Args:
         game: the rules.
-        network: the network that plays.
-        digest: SHA-256 of its checkpoint.
+        network: the network that plays, which fits the game.
+        digest: SHA-256 of its checkpoint, hexadecimal.
         simulations: simulations of the strongest level, for each move, `FEWEST_SIMULATIONS` to
             10,000.
         games: games of each match that measures a step, a multiple of 4. Matches that place the
@@ -146,8 +146,8 @@ def calibrate(
         progress: counts the finished games of each match.
 
     Raises:
-        ValueError: an argument is out of range, the network is of another game or hardly stronger
-            than random play, or the levels come out in the wrong order.
+        ValueError: an argument is out of range, the agent is hardly stronger than random play, or
+            the levels come out in the wrong order.
         StoppedError: ``progress`` was stopped.
     """
     top = strongest(simulations)
@@ -202,7 +202,7 @@ def check_steps(
         The matches of levels 2 and 1, 3 and 2, and so on.
 
     Raises:
-        ValueError: ``games`` is not an even number from 2 on, or the network is of another game.
+        ValueError: ``games`` is not an even number from 2 on.
         StoppedError: ``progress`` was stopped.
     """
     runner = MatchRunner(game, network, ladder.simulations, games, seed, progress, played=1)

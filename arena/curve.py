@@ -2,7 +2,8 @@
 
 `measure_curves` measures each agent that a run has kept (``save`` of its configuration), and the
 latest one, as an evaluation during training would. Results are kept in the run's folder, so the
-same call later measures only agents that are new. Other opponents need new games with all agents,
+same call later measures only agents that are new; but games against an opponent that may change
+under its name, such as a program, are played again. Other opponents need new games with all agents,
 but no second exact test.
 """
 
@@ -50,7 +51,7 @@ class CurvePlan:
             None for no test.
         games: how many against all opponents together, an even number.
         simulations: the agent's simulations per move; 0: the policy alone, without search.
-        seed: seed of openings and opponents.
+        seed: seed of openings and of all agents.
     """
 
     against: tuple[str, ...] = ()

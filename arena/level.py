@@ -46,7 +46,7 @@ class LevelAgent(Agent):
 
     Args:
         game: the rules.
-        network: the network with its weights.
+        network: a network that fits the game, with its weights.
         params: the strength.
         most_simulations: most simulations for `adjust`; those of ``params`` if they are more.
         name, seed: see `Agent`.
@@ -55,7 +55,7 @@ class LevelAgent(Agent):
         params: the strength.
 
     Raises:
-        ValueError: the network is of another game, or ``seed`` is not a seed.
+        ValueError: ``seed`` is not a seed.
     """
 
     def __init__(

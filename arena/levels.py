@@ -49,8 +49,8 @@ class LevelSpec(AgentSpec):
     )
     needs = Needs.NETWORK
 
-    ladder: Path | None = setting(Path, "file of levels of your own, from `ludarium levels`")
-    agent: Path | None = setting(Path, "the checkpoint or run of these levels")
+    ladder: Path | None = setting(Path, "file that `ludarium levels GAME --measure` has written")
+    agent: Path | None = setting(Path, "checkpoint or run with which that file was measured")
     elo: float | None = setting(
         read_real, f"Elo points, above random play, of the opponent whom {AUTO} expects at first"
     )

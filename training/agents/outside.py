@@ -102,7 +102,13 @@ class ExportedSpec(NetworkSpec):
         return super().read(None, settings, path=Path(argument))
 
     def choose_game(self, options: dict[str, Any], name: str | None = None) -> Game:
-        """The game that it was trained for; see `AgentSpec.choose_game`."""
+        """The game that it was trained for; see `AgentSpec.choose_game`.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is no such network or names no such game, or there is no such option.
+            ModuleNotFoundError: onnxruntime is not installed.
+        """
         from ludarium.models.export import load_exported
 
         metadata = load_exported(self.path).metadata
@@ -117,7 +123,12 @@ class ExportedSpec(NetworkSpec):
         return make_stored_game(game.name, game.options, **options) if options else game
 
     def make(self, game: Game, seed: Seed = None) -> Agent:
-        """Make the agent for ``game``; see `AgentSpec.make`."""
+        """Make the agent for ``game``; see `AgentSpec.make`.
+
+        Raises:
+            FileNotFoundError, ModuleNotFoundError: see `choose_game`.
+            ValueError: the network does not fit the game, or the settings do not fit the network.
+        """
         return self.make_of(game, self._evaluator(game), seed)
 
     def _evaluator(self, game: Game) -> Evaluator:
