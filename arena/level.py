@@ -55,7 +55,7 @@ class LevelAgent(Agent):
         params: the strength.
 
     Raises:
-        ValueError: ``seed`` is not a seed.
+        ValueError: ``seed`` is not a seed, or the network gives numbers that are not finite.
     """
 
     def __init__(

@@ -73,8 +73,9 @@ class SPRT:
     If A is better than B by ``elo0`` or less, the test says "stronger" with a probability of about
     ``alpha`` at most; if A is better by ``elo1`` or more, the test says "not stronger" with a
     probability of about ``beta`` at most. In between it may say either. An Elo difference stands
-    for an expected score (logistic; a draw is half a point). The rates are exact for many games;
-    they hold to a percent or two in tests with only 30 games (``docs/results/statistics.md``).
+    for an expected score (logistic; a draw is half a point). The rates are exact for many games; in
+    tests that take 20 to 80 they are about two percentage points off
+    (``docs/results/statistics.md``).
 
     Attributes:
         elo0, elo1, alpha, beta: see above.

@@ -107,7 +107,7 @@ class ExportedSpec(NetworkSpec):
         Raises:
             FileNotFoundError: there is no such file.
             ValueError: it is no such network or names no such game, or there is no such option.
-            ModuleNotFoundError: onnxruntime is not installed.
+            ImportError: onnxruntime is not installed.
         """
         from ludarium.models.export import load_exported
 
@@ -126,7 +126,7 @@ class ExportedSpec(NetworkSpec):
         """Make the agent for ``game``; see `AgentSpec.make`.
 
         Raises:
-            FileNotFoundError, ModuleNotFoundError: see `choose_game`.
+            FileNotFoundError, ImportError: see `choose_game`.
             ValueError: the network does not fit the game, or the settings do not fit the network.
         """
         return self.make_of(game, self._evaluator(game), seed)
