@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ludarium.models.inference import Network
 
 _GRID = 10.0  # step of the grid in Elo points
-_MARGIN = 600.0  # Elo points by which the grid exceeds the ladder's ends
+_MARGIN = 600.0  # Elo points by which the grid at least exceeds the ladder's ends
 _PRIOR_SPREAD = 400.0  # standard deviation in Elo points
 _MOST_ELO = 10_000.0  # largest initial estimate of an opponent
 _DRIFT = 25.0  # standard deviation of an opponent's change in a game

@@ -9,12 +9,13 @@
 
 A `Tournament` ends when all its games are played: everyone against everyone, or some against the
 others. A `Comparison` of two agents ends as soon as a sequential test (`ludarium.arena.sprt`) can
-tell whether the first is stronger; games beyond the pair that decided the test are kept,
-but do not count.
+tell whether the first is stronger, at the latest after ``games_limit`` games; games beyond the pair
+that decided the test are kept, but do not count.
 
 An agent that fails, by an exception or an illegal action, stops the contest, and the message names
-it: a game lost by a fault of a program says nothing about strength. The matches that were complete
-are in the folder; once the agent is repaired, the contest resumes from there.
+the match and the error: a game lost by a fault of a program says nothing about strength. The
+matches that were complete are in the folder, if there is one; once the agent is repaired, the
+contest resumes from there.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ MOST_CHARACTERS = 500_000  # of all positions, so that settings can be read agai
 #: A test is evaluated again when the number of matches has grown by this factor. The verdict is the
 #: same for any factor, because pairs of games count in their order.
 _LOOK_AGAIN = 1.01
-_LARGEST = 1_000_000  # Elo points of an anchor
-_MOST_APART = 3000  # Elo points between anchors
+_LARGEST = 1_000_000  # Elo points that an anchor must not reach
+_MOST_APART = 3000  # most Elo points between anchors
 
 
 @dataclass(frozen=True)

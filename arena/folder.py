@@ -152,6 +152,8 @@ class ArenaFolder:
     def read_settings(self) -> dict[str, Any] | None:
         """The settings in the folder; ``None`` if there is no folder, or an empty one.
 
+        What an early kill leaves, such as the lock's file, does not count.
+
         Raises:
             ValueError: the folder holds something else, or its settings are damaged.
         """
@@ -170,7 +172,7 @@ class ArenaFolder:
         """A context in which this process alone may write to the folder, which has these settings.
 
         Raises:
-            ValueError: another process holds it, or it has other settings.
+            ValueError: another process holds it, or it has other settings or something else.
             StorageError: it cannot be written.
         """
         self._has(settings)  # check before anything is written there

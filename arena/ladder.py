@@ -60,7 +60,7 @@ class Level:
 
 @dataclass(frozen=True)
 class LevelMatch:
-    """A measured match between two levels.
+    """A measured match between two levels, or of a level and random play.
 
     Attributes:
         upper, lower: the levels' numbers, from 1; 0 is random play.

@@ -97,7 +97,7 @@ class Rated:
         return fit_ratings(met, self.elo)[""]
 
     def is_within(self, elo: float) -> bool:
-        """Whether the rating is known to plus or minus ``elo``, from `FEWEST_GAMES` or more."""
+        """Whether `FEWEST_GAMES` were played, and tell the rating to plus or minus ``elo``."""
         rating = self.rating
         return self.games >= FEWEST_GAMES and rating.high - rating.low <= 2 * elo
 
@@ -293,7 +293,7 @@ def exact_sets(
         progress: counts the fresh ones.
 
     Returns:
-        The tests by name, ``fixed`` and ``fresh``.
+        The tests by name: ``fixed``, unless none ships or ``count`` is 1, and ``fresh``.
 
     Raises:
         ValueError: see `make_exact_test`.

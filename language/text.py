@@ -74,8 +74,8 @@ def read_answer(position: Position, text: str) -> Said:
 
     The last ``<move>`` tag counts, without one the last line such as ``Move: c3``, without that
     the whole last line. Quotes, Markdown, capitals and kinds of dashes make no difference. An
-    earlier move never replaces the last one. Neither text within ``<think>`` nor any before it is
-    read.
+    earlier move never replaces the last one. Text within ``<think>`` is not read, nor what stands
+    before ``</think>``.
 
     Args:
         position: the position, not finished.

@@ -24,7 +24,7 @@ LEADING = 0.6
 CLEAR = 0.9
 #: A player who wins after a chance of at most this has come back.
 BEHIND = 0.25
-#: A move that costs at least this much of the chance to win is a mistake.
+#: A move that lowers its player's chance by at least this is a mistake.
 MISTAKE = 0.25
 
 _POINTS = 21  # points along a game, from 0 to 100 % of its plies

@@ -25,7 +25,7 @@ _AGAINST_SEARCH = 3  # the most often legal symmetries are also tried against th
 
 
 class MirrorAgent(RandomAgent):
-    """Plays the images of the opponent's last actions; at random where none is left, or legal.
+    """Plays the images of the opponent's last actions; without one that is legal, at random.
 
     Args:
         game: the rules.

@@ -47,7 +47,7 @@ class ReportSettings:
             least 4. None: 400, and fewer for long games, but at least 40.
         seed: seed of everything that is drawn; the same seed gives the same report.
         agent: name of the strongest player; None: the game's shipped agent if it was trained
-            with these options, else the strong search.
+            with these options (the swap rule apart), else the strong search.
         playouts: playouts of the weak and of the strong search.
         rungs: playouts of the players on the ladder, each double the one before.
         opening_playouts: playouts of each search for the value of a first move.
