@@ -51,8 +51,8 @@ class EndgameAgent(Agent):
 
     Args:
         player: the agent whose moves it plays.
-        positions: most positions to search for a move, 1 to 10^9; half of them are for the value of
-            the position itself.
+        positions: most positions to search for a move, 1 to 10^9; at most half of them are for the
+            value of the position itself.
         points: if a value is found, keep the lead at the end too, not only who wins; then the
             search goes on in a lost position.
         seed: seed with which the player is restarted.

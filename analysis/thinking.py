@@ -1,7 +1,7 @@
 """Analyses of positions by an agent: every legal move with its value, as far as the agent knows.
 
     analysis = analyse_position(position, "corso", Budget(simulations=10_000))
-    analysis.best.text, analysis.value       # values are the mover's, in [-1, 1]
+    analysis.best.text, analysis.estimate.value       # values are the mover's, in [-1, 1]
 
     thinker = make_thinker(make_agent("corso", game), position)
     thinker.think(Budget(seconds=1))         # a `PositionAnalysis`; call again to improve it

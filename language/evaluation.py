@@ -163,7 +163,7 @@ class Loss:
 
 
 def losses(rated: Rated, progress: Progress = SILENT) -> list[Loss]:
-    """What each of the player's moves lost: exactly if a table or search tells it, else as estimated.
+    """What each of the player's moves lost: exactly if a table or search tells, else as estimated.
 
     Estimates are those of `default_agent`. A player who resigns loses what the position was worth
     by an estimate, as if by a move.
