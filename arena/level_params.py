@@ -29,8 +29,9 @@ class LevelParams:
 
     Attributes:
         simulations: simulations of the search for each move, 1 to 10,000.
-        temperature: a move that loses ``temperature`` more than another is chosen e times less
-            often; 0 plays the best move found. 0 to 1000, as the two that follow.
+        temperature: of two moves that the search favours alike, one that loses ``temperature`` more
+            is chosen e times less often; 0 plays the best move found. 0 to 1000, as the two that
+            follow.
         max_value_loss: largest loss of a move that may be chosen.
         logit_noise: scale of the Gumbel noise on the network's logits, which decides which moves
             the search tries; 0 tries the favourites, large values any.

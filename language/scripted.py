@@ -1,7 +1,9 @@
 """`ScriptedEndpoint`: an endpoint on this machine that answers by a script, for tests and trials.
 
-with ScriptedEndpoint(agent_script("uct:100", game)) as endpoint:
-    make_agent(f"llm:uct?endpoint={endpoint.url}", game)
+It needs neither a model nor a key:
+
+    with ScriptedEndpoint(agent_script("uct:100", game)) as endpoint:
+        make_agent(f"llm:uct?endpoint={endpoint.url}", game)
 """
 
 from __future__ import annotations
