@@ -82,7 +82,7 @@ def read_table(
         description: dict[str, Any] = load_json(text.encode(), "its description", dict[str, Any])
         array: np.ndarray = file.get_tensor(_ARRAY)
         if description.pop(_CHECKSUM, None) != _checksum(description, array):
-            raise ValueError("it is damaged: its checksum is wrong; solve again")
+            raise ValueError("it is damaged: its checksum is wrong; delete it and solve again")
         differences = [
             f"{key} {quoted(description.get(key))} instead of {value!r}"
             for key, value in wanted.items()
