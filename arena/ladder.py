@@ -184,7 +184,7 @@ class Ladder:
             return int(digits)
         raise ValueError(
             f"there is no level {quoted(name)} of {self.game}; accepted: 1 to {len(self.levels)}, "
-            f"{', '.join(WORDS)}, auto"
+            f"{', '.join(WORDS)}"
         )
 
     @property

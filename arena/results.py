@@ -31,6 +31,8 @@ ROW = np.dtype(
 class Crosstable:
     """The games between agents, from which results of any two of them are made.
 
+    Methods raise ``ValueError`` if a name is not among the agents.
+
     Attributes:
         agents: the agents' names.
         rows: structured [G] of `ROW`, in any order.

@@ -55,6 +55,7 @@ def ladder_of(game: Game) -> dict[str, float]:
 
     Raises:
         FileNotFoundError: the game has no levels with these options.
+        ValueError: their file is damaged.
     """
     levels = enumerate(find_ladder(game).levels, 1)
     return {"random": 0.0} | {f"level:{number}": each.rating.value for number, each in levels}
