@@ -1,8 +1,8 @@
 """Training configurations: one YAML file per game and purpose, validated on load. Import what is in
 `__all__` from here, and the classes of single sections from `schema`.
 
-`load_config` reads a file or one of the shipped ones by name (``corso/demo``); `shipped`
-lists them. They need YAML, which is imported only when one of them is asked for.
+`load_config` reads a file or a shipped configuration by name (``corso/demo``), `shipped` lists
+these names, `apply_settings` changes keys. YAML is imported only when one of them is asked for.
 """
 
 from typing import TYPE_CHECKING

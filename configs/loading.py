@@ -1,4 +1,4 @@
-"""Reads configurations, with errors that name the key."""
+"""Reads and writes configurations, with errors that name the key."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class _PlainLoader(yaml.SafeLoader):
     """YAML loader for mappings, lists and plain values only.
 
     It refuses anchors and aliases, because aliases can multiply the size of a file, and tags,
-    because tags choose which objects are made. It limits the number and the depth of the values,
-    because each value costs time and depth costs stack. Dates stay texts; numbers are those of
+    because tags choose which objects are made. It limits the number of keys and values, because
+    each costs time, and their depth, which costs stack. Dates stay texts; numbers are those of
     YAML 1.2, where ``1e-3`` is one, ``010`` is ten and ``1:30`` a text; two escaped surrogates
     become one character, as in JSON. A duplicate key is refused.
     """
@@ -54,7 +54,7 @@ class _PlainLoader(yaml.SafeLoader):
         if event.tag is not None:
             raise _refused(event, "tags are not accepted")
         if self._values > _MOST_VALUES:
-            raise _refused(event, f"there are more than {_MOST_VALUES:,} values")
+            raise _refused(event, f"there are more than {_MOST_VALUES:,} keys and values")
         if self._depth > _MOST_DEPTH:
             raise _refused(event, f"values are nested more than {_MOST_DEPTH} deep")
         self._depth += 1
@@ -111,7 +111,7 @@ def read_yaml(text: str, what: str) -> Any:
 
     Raises:
         ValueError: it is not YAML, is too long, or has anchors, tags, a duplicate key, too many
-            values or values nested too deep; the message begins with ``what``.
+            keys and values, or values nested too deep; the message begins with ``what``.
     """
     if len(text) > _LARGEST_FILE:
         raise ValueError(
@@ -124,7 +124,7 @@ def read_yaml(text: str, what: str) -> Any:
         place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark is not None else ""
         problem = f"{error.context or ''} {error.problem or ''}".strip()
         raise ValueError(f"{what} is not YAML: {shortened(problem)}{place}") from None
-    except (yaml.YAMLError, ValueError, OverflowError) as error:  # such as 0x_ or \UFFFFFFFF
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # 5,000 digits or \UFFFFFFFF
         raise ValueError(f"{what} is not YAML: {shortened(str(error))}") from None
 
 
@@ -251,7 +251,7 @@ def _remedy(error: MisfitError, kind: type[TrainingConfig]) -> str:
     told = str(error).replace(": ", ".")
     for key, accepted in SCHEDULES.items():
         if key in told:
-            return f"; accepted: {accepted}"
+            return f"; give {accepted}"
     unknown = re.search(r": contains unknown field `(.*)`", str(error))
     if unknown is None:
         return ""

@@ -1,7 +1,8 @@
 """Schema of the training configurations. Only ``game`` is required; every other key has a default.
 
 `TrainingConfig` holds the keys that all algorithms share; each algorithm has a subclass with its
-own sections. `SearchOptions` has the options of a search, each written once for all who offer them.
+own sections. `SearchOptions` and `SearchSettings` have the options of a search, each written once
+for all who offer them.
 Every number has a range wide enough for all sensible values, so that a value outside
 it is a mistake or an attack. `ludarium.training.runs.resources` checks whether the machine at hand
 can run the configuration.
@@ -62,14 +63,15 @@ LearningRates = (
 
 #: What the keys with a schedule accept, for error messages.
 SCHEDULES = {
-    "self_play.simulations": "a number, or pairs [progress, number], such as [[0, 16], [0.5, 32]]",
+    "self_play.simulations": "a whole number, or pairs [progress, whole number], such as "
+    "[[0, 16], [0.5, 32]]",
     "learner.learning_rate": "a number, or pairs [progress, number] that lines join, such as "
     "[[0, 0.002], [1, 0.0001]]",
 }
 
 
 def _check_schedule(name: str, value: Any) -> None:
-    """Raise ``ValueError`` unless a value is a number, or pairs that ascend from progress 0."""
+    """Raise ``ValueError`` unless it is a number, or pairs whose progress ascends from 0."""
     if isinstance(value, list):
         shares = [share for share, _ in value]
         if shares[0] != 0 or any(b <= a for a, b in pairwise(shares)):
@@ -93,8 +95,8 @@ _TEMPERATURE_PLIES = (
     "from this ply on the best action found is played; the search keeps its noise; none: never"
 )
 _VALUE_SCALE = (
-    "scale of values in the policy target, and in the root's value, times (`maxvisit_init` + most "
-    "visits): see mctx"
+    "factor of values, times (`maxvisit_init` + most visits), in the choices and the policy target "
+    "of Gumbel (see mctx), and in the root's value"
 )
 _RESCALE_VALUES = (
     "whether the values of a position are rescaled to [0, 1], as in mctx, for choices and the "
@@ -146,7 +148,7 @@ class NetworkConfig(Section, frozen=True):
     size: Literal["tiny", "small", "base"] | None = None
     """A name; `ludarium.models.network.SIZES` has the width and the blocks for each."""
     channels: Annotated[int, Meta(ge=1, le=4096)] | None = None
-    """Width of each layer."""
+    """Width of the trunk."""
     blocks: Annotated[int, Meta(ge=0, le=256)] | None = None
     """Number of residual blocks."""
     module: Annotated[str, Meta(max_length=300)] | None = None
@@ -188,9 +190,9 @@ class SearchOptions(Section, frozen=True):
 
     Each option is written here, or in `SearchSettings`, and nowhere else: compiled searches,
     configurations, agents' names, the page and C libraries read its name, type, default and range
-    (`msgspec.Meta`), and its description. ``extra`` of a `Meta` may
-    hold ``algorithm``, the only one that obeys the option, and ``in_names``, whether agents' names
-    offer it.
+    (`msgspec.Meta`), and its description. Only self-play has other defaults for some. ``extra`` of
+    a `Meta` may hold ``algorithm``, the only one that obeys the option, and ``in_names`` if agents'
+    names offer it.
     """
 
     algorithm: Annotated[
@@ -199,7 +201,7 @@ class SearchOptions(Section, frozen=True):
     ] = "gumbel"
     max_considered: Annotated[
         int,
-        _meta("actions of the root with which sequential halving begins", _GUMBEL, ge=1, le=1000),
+        _meta("sequential halving begins with at most so many actions", _GUMBEL, ge=1, le=1000),
     ] = 16
     value_scale: Annotated[float, _meta(_VALUE_SCALE, gt=0, le=100)] = 0.1
     maxvisit_init: Annotated[float, _meta("see `value_scale`", ge=0, le=10_000)] = 50.0
@@ -319,7 +321,7 @@ def accepted(kind: Any) -> str:
 
 
 #: Types of numbers, in words.
-NUMBERS = {int: "an integer", float: "a number"}
+NUMBERS = {int: "a whole number", float: "a number"}
 
 
 def number_words(kind: type, bounds: Sequence[Meta]) -> str:
@@ -338,11 +340,11 @@ class SelfPlayConfig(SearchOptions, frozen=True):
     """How self-play generates positions to learn from."""
 
     games: Games = 256
-    """Games in parallel over all workers, where the network needs batches: GPU, custom network,
-    perceptron."""
+    """Games in parallel over all workers, where the network needs batches: on a GPU, with the
+    backend ``eager``, a custom network or a perceptron."""
     positions: Number = 8192
-    """Positions of an iteration; a few more where workers play whole games, because these are
-    played to their ends."""
+    """Positions of an iteration: a few more where workers play whole games, because these are
+    played to their ends; else this divided by the workers, rounded down, for each worker."""
     workers: Annotated[int, Meta(ge=1, le=1024)] | None = None
     """CPU threads; none: one per core, on a GPU as many as keep batches at 64 positions or more."""
     simulations: Schedule = 32
@@ -356,7 +358,8 @@ class SelfPlayConfig(SearchOptions, frozen=True):
     solve: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
     """Exact targets: most positions searched to solve one, from a game's end back; 0: none."""
     keep_trivial: Annotated[float, Meta(ge=0.01, le=1)] = 1.0
-    """Share kept of solved positions whose actions all have one value; these weigh 1 / share."""
+    """Share kept of solved positions whose actions all have one value; these weigh 1 / share in
+    the losses of outcome and score."""
 
     def __post_init__(self) -> None:
         _check_noise(self.algorithm, self.noise)
@@ -380,12 +383,12 @@ class BootstrapConfig(Section, frozen=True):
     """Positions for the first iteration, from UCT with random playouts instead of the network.
 
     An untrained network plays worse than random playouts and costs more. With ``budget.minutes``
-    the games take at most a third of them, and learning from them another third, so there may be
-    fewer positions.
+    the games take at most a third of that time, and learning from them another third, so there may
+    be fewer positions.
     """
 
     positions: Count = 0
-    """How many positions to generate; 0: no bootstrap."""
+    """The fewest positions to generate, from rounds of at most 128 whole games; 0: no bootstrap."""
     playouts: Annotated[int, Meta(ge=1, le=1_000_000)] = 400
     """Playouts per move."""
     replay_ratio: ReplayRatio = 4.0
@@ -395,7 +398,7 @@ class BootstrapConfig(Section, frozen=True):
 class ReplayConfig(Section, frozen=True):
     """The replay buffer: the latest positions, from which the learner samples its batches.
 
-    The number grows linearly from ``first`` to ``last`` with the progress of the run.
+    How many it keeps grows linearly from ``first`` to ``last`` with the progress of the run.
     """
 
     first: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 50_000
@@ -454,7 +457,7 @@ class EvaluationConfig(Section, frozen=True):
     """
 
     every: Count = 10
-    """Iterations between two evaluations; 0: no evaluation."""
+    """Iterations between two evaluations, and the last one has one too; 0: no evaluation."""
     against: Name | Annotated[list[Name], Meta(min_length=1, max_length=50)] = "uct:200"
     """An opponent, for a score, or several from the weakest on, for an Elo rating."""
     games: Annotated[int, Meta(ge=2, le=10_000, multiple_of=2)] = 40
@@ -462,7 +465,8 @@ class EvaluationConfig(Section, frozen=True):
     simulations: Annotated[int, Meta(ge=0, le=MOST_SIMULATIONS)] = 64
     """The agent's simulations per move; 0: the policy's favourite, without search."""
     exact_test: Name | None = None
-    """Exact test, in which moves that keep the value count: ``hard`` or a file; none: no test."""
+    """Exact test, ``hard`` or a file, in which the moves that keep the exact value are counted;
+    none: no test."""
 
     def __post_init__(self) -> None:
         if isinstance(self.against, list) and len(set(self.against)) < len(self.against):
@@ -493,7 +497,7 @@ class ClusterConfig(Section, frozen=True):
     actor_cpus: Annotated[int, Meta(ge=1, le=1024)] = 1
     """Cores of an actor."""
     actor_gpus: Annotated[float, Meta(ge=0, le=64)] = 0.0
-    """An actor's share of a GPU; 0: it uses cores only."""
+    """GPUs of an actor, or its share of one; 0: it uses cores only."""
     games: Games | None = None
     """Games side by side in an actor; none: ``self_play.games``, at most 64 a core or 1,024 on a
     GPU, at least 16 for each of several variants."""
@@ -545,7 +549,7 @@ class OpponentsConfig(Section, frozen=True):
     """
 
     current: Fraction = 0.5
-    """Fraction of the games against the current self."""
+    """Probability that a new game is against the current self; 1 while the pool is empty."""
     pool: Annotated[int, Meta(ge=1, le=1000)] = 12
     """Size of the pool of past selves; the oldest leaves."""
     every: Number = 10
@@ -555,7 +559,7 @@ class OpponentsConfig(Section, frozen=True):
 
 
 class PPOLearnerConfig(Section, frozen=True):
-    """How PPO learns. Names and meanings are those of Stable-Baselines3 if it has them."""
+    """How PPO learns. Keys mean what they do in Stable-Baselines3, where some have other names."""
 
     batch: Annotated[int, Meta(ge=2, le=65_536)] = 256
     """Steps in a minibatch."""
@@ -567,7 +571,7 @@ class PPOLearnerConfig(Section, frozen=True):
     final_learning_rate: LearningRate = 1e-4
     """Learning rate at the end, unless ``learning_rate`` is pairs."""
     clip: Annotated[float, Meta(gt=0, le=1)] = 0.2
-    """Bound of the probability ratio."""
+    """How far from 1 the probability ratio may be; beyond, it is clipped."""
     gamma: Annotated[float, Meta(gt=0, le=1)] = 1.0
     """Discount."""
     gae_lambda: Fraction = 0.95
@@ -605,7 +609,7 @@ class TrainingConfig(Section, frozen=True):
     seed: Annotated[int, Meta(ge=0)] = 1
     """Seed of all randomness."""
     device: Text = "auto"
-    """``auto`` (a GPU if torch finds one), ``cpu``, ``cuda`` and so on."""
+    """``auto`` (``cuda`` if torch finds such a GPU, else ``cpu``), ``cpu``, ``cuda``, ``mps``."""
     budget: BudgetConfig = BudgetConfig()
     start: Text | None = None
     """The agent whose weights the network starts with: a checkpoint, a run, a shipped agent; none:
@@ -616,7 +620,8 @@ class TrainingConfig(Section, frozen=True):
 
     def __post_init__(self) -> None:
         if self.seed >= 2**64:
-            raise ValueError("seed: accepted: 0 to 2**64 - 1")
+            value = quoted(self.seed)
+            raise ValueError(f"seed is {value}; accepted: a whole number from 0 to 2**64 - 1")
 
 
 class AlphaZeroConfig(TrainingConfig, frozen=True):
@@ -624,7 +629,7 @@ class AlphaZeroConfig(TrainingConfig, frozen=True):
 
     algorithm: Literal["alphazero"] = "alphazero"
     backend: Backend = "auto"
-    """``auto``: graph-fp16 on a GPU, eager for a custom network, else compiled-int8."""
+    """``auto``: on the CPU compiled-int8, or eager for a custom network; on ``cuda`` graph-fp16."""
     self_play: SelfPlayConfig = SelfPlayConfig()
     bootstrap: BootstrapConfig = BootstrapConfig()
     replay: ReplayConfig = ReplayConfig()

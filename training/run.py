@@ -56,6 +56,7 @@ class Iteration:
             simulations: per move; 0: the policy alone; default: ``evaluation.simulations``.
 
         Raises:
+            ValueError: the number of simulations is out of range.
             RuntimeError: the callback has returned, and the run has continued.
         """
         if self.is_over:
@@ -97,7 +98,8 @@ def train(
         callbacks: each is called with each `Iteration` of this call, once it is saved. An error of
             a callback ends the call; the run can be resumed from there.
         settings: keys of the configuration to change, such as ``{"budget.minutes": 5}``.
-        start: a trained agent to begin with, named as for ``--from``.
+        start: name of a trained agent to begin with: of a checkpoint, of a run's folder, or of a
+            game, for its shipped agent.
         restart: begin anew: the run that the folder holds is deleted when the first iteration of
             the new one is saved.
         cluster: address of a Ray cluster to play on, ``auto`` for this machine's; ``""``
@@ -109,12 +111,14 @@ def train(
         How it ended. The agent is ``agent.safetensors`` in the folder.
 
     Raises:
-        ValueError: an argument is of a wrong type, or the configuration is wrong; or the folder is
-            in use, holds another run, or is damaged.
-        FileNotFoundError: there is no such configuration, or no such agent to start from.
+        ValueError: an argument is of a wrong type, or the configuration is wrong; ``start`` names
+            no trained agent that fits; or the folder is in use, holds another run, or is damaged.
+        FileNotFoundError: there is no such configuration; or ``start`` names a folder without an
+            agent, or a game without a shipped one.
         StorageError: the folder cannot be written.
         DivergedError: a loss or a weight is not finite.
-        ImportError: a library that the algorithm or the cluster needs is missing.
+        ImportError: a library that the algorithm, an agent or the cluster needs is missing, or
+            `ludarium.analysis`, for exact values.
     """
     if not isinstance(config, TrainingConfig | str | os.PathLike):
         raise ValueError(
@@ -147,7 +151,7 @@ def train_in(
     cluster: str | None = None,
     progress: Progress = SILENT,
 ) -> RunResult:
-    """`train` in a `RunFolder`."""
+    """`train` in a `RunFolder`, with the configuration as it is."""
     on_cluster = cluster is not None
     log = None
     if progress is not SILENT:
@@ -192,8 +196,8 @@ def make_trainer(
         on_cluster: play on the Ray cluster that this process has joined, not in this process.
 
     Raises:
-        ImportError: a library that the algorithm needs is missing.
-        ValueError, StorageError: see `Trainer`.
+        ImportError: a library that the algorithm needs is missing; or see `Trainer`.
+        ValueError, FileNotFoundError, StorageError: see `Trainer`.
     """
     algorithm: MakeAlgorithm
     if config.algorithm == "ppo":

@@ -62,11 +62,11 @@ def test_shipped_configurations_hold_only_what_differs_from_the_defaults(name):
             "game: corso\nlearner: {batch: many}",
             r"learner\.batch is 'many'; accepted: a whole number",
         ),
-        ("game: corso\nself_play: {simulations: []}", r"\[\].*; accepted: a number, or pairs"),
-        ("game: corso\nlearner: {learning_rate: 7}", r"is 7.*; accepted: a number, or pairs \[pro"),
+        ("game: corso\nself_play: {simulations: []}", r"\[\].*; give a whole number, or pairs"),
+        ("game: corso\nlearner: {learning_rate: 7}", r"is 7.*; give a number, or pairs \[pro"),
         (
             "game: corso\nlearner: {learning_rate: [[0.1, 0.002]]}",
-            r"learner: learning_rate: the pairs start at progress 0 and ascend; accepted: .*\[\[0,",
+            r"learner: learning_rate: the pairs start at progress 0 and ascend; give .*\[\[0,",
         ),
         ("game: corso\nalgorithm: dqn", "algorithm: there is none called 'dqn'.*alphazero, ppo"),
         ("game: corso\nalgorithm: ppo\nself_play: {}", "unknown field `self_play`"),
@@ -174,7 +174,7 @@ _DOUBLING = "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" fo
         ("#" * 50_000_000, "50,000,000 characters; at most 65,536 are allowed"),
         ("[" * 60_000, "nested more than"),
         ("a: " * 20_000, "not YAML"),
-        ("game: corso\noptions: [" + "1," * 30_000 + "]", "more than 3,000 values"),
+        ("game: corso\noptions: [" + "1," * 30_000 + "]", "more than 3,000 keys and values"),
         ("game: corso\nalgorithm: [ppo]", r"algorithm: there is none called \['ppo'\]"),
         ("game: corso\nalgorithm: {ppo: 1}", "algorithm: there is none called"),
         ("game: corso\n? [1]\n: 2", "not YAML"),
@@ -238,7 +238,7 @@ _NUMBERS = [
 @pytest.mark.parametrize("value", [".inf", "-.inf", ".nan", "1.0e+30", "1" * 30, "-1"])
 def test_every_number_has_a_range_that_its_error_names(algorithm, key, value):
     config = parse_config(f"game: corso\nalgorithm: {algorithm}", "some.yaml")
-    with pytest.raises(ValueError, match=rf"{key} is .*; accepted: a|{key}: accepted: 0 to 2"):
+    with pytest.raises(ValueError, match=rf"{key} is .*; accepted: a"):
         apply_settings(config, [f"{key}={value}"])
 
 
