@@ -210,7 +210,7 @@ def check_saved(
     had not been made.
 
     Raises:
-        ValueError: the state cannot be loaded, or the answers differ.
+        ValueError: the state cannot be loaded, or the answers differ; or see `make_network`.
     """
     name = architecture.module
     ours = copy.deepcopy(network).cpu()

@@ -59,6 +59,7 @@ def save_checkpoint(checkpoint: Checkpoint, path: str | os.PathLike[str]) -> Pat
 
     Raises:
         ValueError: see `checkpoint_bytes`.
+        OSError: the file cannot be written.
     """
     path = Path(path)
     write_whole(path, checkpoint_bytes(checkpoint))
@@ -70,7 +71,7 @@ def checkpoint_bytes(checkpoint: Checkpoint) -> bytes:
 
     Raises:
         ValueError: it holds a user's network that would be another one once it is loaded, or whose
-            class is not registered.
+            class is not registered; or a number in options or notes is not finite.
     """
     if checkpoint.architecture.module is not None:
         check_saved(checkpoint.network, checkpoint.shape, checkpoint.architecture)

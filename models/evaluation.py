@@ -74,7 +74,7 @@ def version_of(evaluate: Evaluator) -> int | None:
     """A number that changes whenever the weights of an evaluator change.
 
     Answers from before a change are void. It is None for an evaluator without such a number, whose
-    weights never change.
+    weights must not change while a search may remember its answers.
     """
     version: int | None = getattr(evaluate, "version", None)
     return version

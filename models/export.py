@@ -99,9 +99,12 @@ def export_checkpoint(
         The greatest absolute difference in each output.
 
     Raises:
-        ValueError: ``path`` does not end in `SUFFIX`, or a difference is greater than `TOLERANCE`;
-            no file is written.
+        ValueError: ``path`` does not end in `SUFFIX` or is not UTF-8, torch cannot write a custom
+            network, or a difference is greater than `TOLERANCE`.
+        OSError: the file cannot be written.
         ImportError: packages are missing.
+
+        After any of these, ``path`` is as it was.
     """
     path = Path(path)
     _check_name(path)
@@ -157,8 +160,8 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedNetwork:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the name does not end in `SUFFIX`, or the file is larger than 1 GB, not a
-            regular file, damaged, or without metadata.
+        ValueError: the name does not end in `SUFFIX` or is not UTF-8; or the file is larger than
+            1 GiB, not a regular file, damaged, of another format, or without metadata.
         ImportError: packages are missing.
     """
     path = Path(path)

@@ -4,7 +4,8 @@ On boards no weight depends on the size: the trunk is convolutional, the policy 
 over the board, and value and score are read off pooled features (Wu, "Accelerating Self-Play
 Learning in Go", 2019, section 3.3, and KataGo's docs/KataGoMethods.md: one network for Go boards of
 9 x 9 to 19 x 19). The options of a game are inputs that are the same in all of its positions: a
-bias of the first layer. A perceptron has them too, but all of its games have one size.
+bias of the first layer. A perceptron has them too, but all of its games have observations of one
+shape and the same number of actions.
 
 For one game with its options the family gives an ordinary network (`FamilyNetwork.member`), which
 is as fast as any other of its size. Only the learner has positions of several games at once. Boards
@@ -54,7 +55,7 @@ class PooledNetwork(BoardNetwork):
     def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
         super().__init__(shape, channels, blocks, pooled=True)
         planes = shape.observation[0]
-        self.stem[0] = nn.Conv2d(planes, channels, 3, padding=1)  # the options replace its bias
+        self.stem[0] = nn.Conv2d(planes, channels, 3, padding=1)  # its bias: the options'
 
 
 class FamilyNetwork(PolicyValueNetwork):

@@ -47,10 +47,11 @@ class CheckpointHeader:
             `ludarium.envs.registry.make_stored_game`.
         shape: the network's shape.
         architecture: the network's class and size.
-        step: learner steps taken.
+        step: how long it has learnt: gradient steps, or the learner's actions of PPO.
         variants: the sets of options that the network learnt, if it is one for many
             (`ludarium.models.family`); ``options`` are those that it was evaluated with.
-        notes: information for people: configuration, seed, wall time, results.
+        notes: further information, as JSON values: of a training run its algorithm, iteration,
+            seconds, seed and configuration.
     """
 
     game: str
@@ -86,6 +87,9 @@ def open_checkpoint(
     Args:
         path: path of the file.
         framework: framework of the tensors that are read: ``np`` or ``pt``.
+
+    Raises:
+        FileNotFoundError, ValueError: see `load_header`.
     """
     with open_file(Path(path), framework, "checkpoint") as file:
         text = (file.metadata() or {}).get(KEY)

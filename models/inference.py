@@ -6,7 +6,7 @@
 - ``compiled-int8``: like ``compiled``, with the products of the trunk in eight-bit integers.
 
 The compiled backends need no torch. They run the networks of this package; a custom network
-runs in ``eager``, and on a GPU in ``graph-fp16``.
+runs in ``eager``, or on a GPU in ``graph-fp16``.
 """
 
 from __future__ import annotations
@@ -135,16 +135,16 @@ class InferenceEngine:
             the network sees them; ``compiled-int8`` takes the ranges of its numbers from them.
 
     Calling it is safe from several threads at once. The compiled backends divide a large batch
-    among the available cores, unless another call is using these; the others run in the calling
-    thread, with torch's settings.
+    among the available cores, unless another call is using these. ``eager`` has torch's threads,
+    or one for a small batch; ``graph-fp16`` runs in the calling thread.
 
     Attributes:
         canonical: True: networks see the canonical frame, see `evaluation.is_canonical`.
         version: how often weights were loaded; see `evaluation.version_of`.
 
     Raises:
-        ValueError: an unknown backend, or one that does not work here; or the network's weights or
-            answers are not finite.
+        ValueError: an unknown backend, or one that does not work here; the network is one for many
+            sets of options; or its weights or answers are not finite.
     """
 
     canonical = True
@@ -221,7 +221,7 @@ class InferenceEngine:
         return self._evaluate(observations)
 
     def in_search(self, searches: int) -> NetworkInSearch | None:
-        """See `evaluation.in_search`: a compiled backend is called by compiled searches."""
+        """See `kernels.in_search`: compiled searches call a network in a compiled backend."""
         if self.backend not in BATCH_INVARIANT:
             return None
         network = self._compiled_network(self.backend)

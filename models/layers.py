@@ -68,7 +68,8 @@ class BoardLayers(NamedTuple):
         policy_cells: dense layer on each cell with a ReLU, to ``hidden`` numbers.
         policy: logits from the cells: some planes for each cell, or, if actions have no
             places, from all cells, [A, hidden * cells] in the order [hidden, cells].
-        others: logits from the pooled trunk, [others, 2 channels], which come after the planes.
+        others: logits of actions without a place from the pooled trunk, [others, 2 channels], which
+            come after the planes; None if there are no such actions, or if none has a place.
         order: int64 [A], the index of each action's logit among planes [planes, cells] and others;
             None: the action's own number, if no action has a place.
         value_cells: a layer like ``policy_cells``, for the value.

@@ -30,8 +30,8 @@ class Architecture:
 
     Attributes:
         options: a network of this package has ``channels``, the width of the trunk, and
-            ``blocks``, the number of residual blocks, and a network of many boards also
-            ``features``, the number of features of a game's options; a user's class has its
+            ``blocks``, the number of residual blocks, and one for many sets of a game's options
+            also ``features``, the number of these options' features; a user's class has its
             keyword arguments.
         module: ``package.module:Class`` for a custom network, None for the others.
     """
@@ -94,7 +94,11 @@ def check_member(family: NetworkShape, member: NetworkShape) -> None:
 
 
 def policy_planes(shape: NetworkShape) -> tuple[int, int]:
-    """How many planes over the board the policy needs, and how many actions have no place."""
+    """How many planes over the board the policy needs, and how many actions have no place.
+
+    Raises:
+        ValueError: no action has a place.
+    """
     if shape.action_places is None:
         raise ValueError("one network for many boards needs actions with places on the board")
     _, height, width = shape.observation

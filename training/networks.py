@@ -93,9 +93,9 @@ def fresh_network(
     """A network to train, with fresh random weights; the arguments are `chosen_architecture`'s.
 
     Raises:
-        ValueError: the configuration names a custom network that is not registered, that does
-            not fit its options, or whose answers are not valid; or no one network fits all
-            variants.
+        ValueError: the configuration names a custom network that is not registered, cannot be
+            made, or fails `ludarium.models.architecture.check_network`; no network of this package
+            fits the observations; or no one network fits all variants.
     """
     from ludarium.models.architecture import check_network, make_network
     from ludarium.models.family import FamilyNetwork, Member

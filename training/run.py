@@ -130,6 +130,8 @@ def train(
     for callback in callbacks:
         if not callable(callback):
             raise ValueError(f"a callback is {quoted(callback)}; accepted: a function")
+    if not isinstance(cluster, str | None):
+        raise ValueError(f"cluster is {quoted(cluster)}; accepted: an address, as a text")
     if not isinstance(progress, Progress | None):
         raise ValueError(f"progress is {quoted(progress)}; accepted: a Progress, such as SILENT")
     if not isinstance(config, TrainingConfig):

@@ -1,5 +1,5 @@
-"""Compiled networks, like rules and search; they need no other library. Import only what is in
-`__all__`.
+"""Compiled networks, like rules and search; they need no other library. Import what is in
+`__all__` from here; `play`, for other machines, also imports `packing` and `target`.
 
     network = CompiledNetwork(layers(weights, shape))
     evaluation = network(observations)
@@ -93,6 +93,9 @@ class CompiledNetwork:
         ranges: ranges of the inputs of the trunk's layers, see `ranges_of`: the trunk's products
             are then of eight-bit integers; None: all is float32.
 
+    Raises:
+        ValueError: there is no machine code (``LUDARIUM_CODE=plain``).
+
     Attributes:
         batch: number of observations from which one call for all of them is faster than calls from
             compiled searches. Infinite, except for perceptrons: their weights do not fit the fast
@@ -161,6 +164,9 @@ def ranges_of(layers: Layers, observations: np.ndarray) -> np.ndarray:
 
     Returns:
         float32 [layers of the trunk, 2].
+
+    Raises:
+        ValueError: as for `CompiledNetwork`; or the observations are of another shape.
     """
     packed = pack(layers)
     packed = packed._replace(ranges=np.zeros(2 * len(packed.trunk), np.float32))
@@ -224,7 +230,7 @@ def _unit(name: str) -> Unit:
     """The code of a kernel in `answers`.
 
     Raises:
-        ValueError: there is no compiler.
+        ValueError: there is no machine code (``LUDARIUM_CODE=plain``).
     """
     if not is_compiled():
         refuse_plain()

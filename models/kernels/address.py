@@ -42,7 +42,7 @@ def answer(net, planes, evaluation, n):
 
     Args:
         net: a `Called`; None in code for other machines, where searches call no network.
-        planes: float32 [B, rows, cells], observations in the board's own frame.
+        planes: float32 [B, rows, cells], observations in the canonical frame.
         evaluation: an `Evaluation` with B rows.
         n: the number of the observation.
 

@@ -127,7 +127,7 @@ def multiply_row(y, x, height, width, channels, layer, weights, o, of_block, sum
     inputs = layer.inputs
     first_row, last_row = max(0, y - 1), min(height, y + 2)
     place = layer.weights + 9 * o * inputs + 3 * (first_row - y + 1) * inputs * of_block
-    # Even parts of the row, each with as many cells as fit into registers; ends lack a column.
+    # Even parts of the row, each with at most as many cells as registers hold; ends lack a column.
     parts = (width + MOST_CELLS - 1) // MOST_CELLS
     shortest = width // parts
     longer = width - shortest * parts  # parts with one cell more

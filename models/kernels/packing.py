@@ -49,6 +49,8 @@ SIZES = record_dtype(
 class PackedNetwork(NamedTuple):
     """A network in the form that the kernels of `evaluate` take.
 
+    All arrays have one dimension; shapes here tell the order of their numbers.
+
     Attributes:
         sizes: one record of `SIZES`.
         trunk: records of `LAYER`: two convolutions a block, or a perceptron's stem and two a block.

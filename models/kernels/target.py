@@ -62,7 +62,7 @@ TARGETS = {
     "neon": Target(4, 4, 4, _PAIRS),
     "dotprod": Target(4, 4, 4, _SIGNED),
 }
-#: The target of this machine; of an old one where there is no code for it.
+#: The target of this machine; that of the oldest x86 processors where none is known for it.
 HOST = TARGETS[kind_of(OF_NETWORKS) or "v2"]
 #: WebAssembly with vectors of 128 bits; machines that run it have at least 16 registers for them.
 WASM = Target(4, 2, 4, np.dtype(np.int16), "llvm.wasm.dot")

@@ -158,8 +158,9 @@ def test_a_folder_without_a_name_is_refused(command, tmp_path, monkeypatch, caps
     monkeypatch.chdir(tmp_path)
     assert main([command, "corso", "--folder", ""]) == 2
     assert "--folder: the name of the folder is empty" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="this one is empty: ''"):
-        RunFolder("")
+    for wrong in ("", 5):
+        with pytest.raises(ValueError, match=f"folder is {wrong!r}; accepted: the path of"):
+            RunFolder(wrong)
     assert not list(tmp_path.iterdir())
 
 

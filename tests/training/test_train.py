@@ -148,6 +148,7 @@ def test_what_a_callback_raises_ends_the_call_and_loses_nothing(tmp_path):
         (("corso/demo",), {"settings": ["learner.batch=3"]}, "settings is .*; accepted: values"),
         (("corso/demo",), {"settings": {"seed": object()}}, "settings: seed is <object"),
         (("corso/demo",), {"restart": "no"}, "restart is 'no'; accepted: False or True"),
+        (("corso/demo",), {"cluster": 5}, "cluster is 5; accepted: an address"),
     ],
 )
 def test_arguments_of_a_wrong_type_are_refused_before_a_run_is_touched(

@@ -56,7 +56,7 @@ class Actors(ABC):
 
     @abstractmethod
     def bootstrap(self, progress: Progress) -> SelfPlayResult:
-        """Play the bootstrap: as many positions as the configuration asks for, or a few more.
+        """Play the bootstrap: at least as many positions as the configuration asks for.
 
         There are fewer if ``bootstrap_seconds`` of the configuration end first.
 
@@ -64,7 +64,7 @@ class Actors(ABC):
             progress: counts the positions.
 
         Raises:
-            StoppedError: it was stopped.
+            StoppedError: ``progress`` was stopped.
         """
 
     @abstractmethod
@@ -100,7 +100,7 @@ class LocalActors(Actors):
         games: the games, and each one's share of the positions.
         packer: packs the samples of all games into records.
         config: the run's configuration; games in parallel, positions, cache and minutes are divided
-            by the shares.
+            among the games by their shares.
         workers: number of threads.
         device: torch's name of the network's device.
         weights: weights of the first version.
@@ -189,7 +189,7 @@ class LocalActors(Actors):
 
     @property
     def resources(self) -> str:
-        """Device, number of threads, backend, and how many games there are."""
+        """Device, number of threads, backend, and how many games there are if more than one."""
         first, count = self.by_game[0], len(self.by_game)
         return (
             f"{first.engine.device}, {first.self_play.workers} workers, network "

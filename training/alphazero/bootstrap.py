@@ -24,7 +24,7 @@ from ludarium.training.evaluation.openings import Openings, draw_openings
 
 from .samples import join_samples, new_samples, write_results
 
-_MOST_GAMES = 128  # games played in parallel
+_MOST_GAMES = 128  # most games of a round, which are played in parallel
 _POSITIONS_OF_A_GAME = 64  # positions for each further game in parallel
 
 
@@ -35,10 +35,11 @@ def bootstrap_samples(
     dtype: np.dtype,
     progress: Progress,
 ) -> np.ndarray:
-    """Samples from whole games of UCT: as many as the configuration asks for, or a few more.
+    """Samples from whole games of UCT: at least as many as the configuration asks for.
 
-    There are fewer if the seconds of the configuration run out: then random moves finish the games
-    in progress without a search, so that long games are not left out.
+    They are played in rounds of at most 128 games. There are fewer samples if the seconds of the
+    configuration run out: then random moves finish the games in progress without a search, so that
+    long games are not left out.
 
     The policy target is the distribution of the playouts over the root actions. Moves are drawn
     from the same distribution, so games differ.

@@ -45,9 +45,10 @@ class ExactSource(Protocol):
     def actions(
         self, position: Position, limit: int | None = None, *, leads: bool = True
     ) -> Mapping[int, ValueBounds]:
-        """The value of each legal action, found within ``limit`` searched positions.
+        """Proven bounds of the value of each legal action, for the mover.
 
-        ``leads`` asks for the lead at the end too.
+        A search visits at most ``limit`` positions, by default its own limit. ``leads`` asks for
+        the lead at the end too.
         """
 
 

@@ -92,9 +92,9 @@ class AdamW:
 class Learner:
     """Trains the network (AdamW, learning-rate warm-up and schedule) and keeps an EMA of it.
 
-    Each batch is split between ``workers`` threads. Each thread runs one torch thread and has its
-    own copy of the batch-normalisation statistics. For small networks this is faster than splitting
-    every layer, and it does not stall when another process uses a core.
+    On a CPU each batch is split between ``workers`` threads. Each thread runs one torch thread and
+    has its own copy of the batch-normalisation statistics. For small networks this is faster than
+    splitting every layer, and it does not stall when another process uses a core.
 
     Args:
         network: the network to train.
@@ -133,7 +133,7 @@ class Learner:
         self.optimizer = AdamW(list(self.network.parameters()), config.weight_decay)
 
     def learning_rate(self, progress: float) -> float:
-        """Learning rate at ``progress`` (0 to 1) of the run."""
+        """Learning rate of the next step, at ``progress`` (0 to 1) of the run."""
         warm = min(1.0, (self.step + 1) / max(1, self.config.warmup_steps))
         return warm * self.config.learning_rate_at(progress)
 

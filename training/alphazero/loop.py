@@ -26,11 +26,7 @@ from ludarium.configs import AlphaZeroConfig
 from ludarium.models import PolicyValueNetwork
 from ludarium.training.networks import random_observations
 from ludarium.training.runs.metrics import metrics_of
-from ludarium.training.runs.state import (
-    State,
-    flatten,
-    unflatten,
-)
+from ludarium.training.runs.state import State, flatten, unflatten
 from ludarium.training.runs.trainer import Trainer
 
 from .actors import Actors, LocalActors, Weights, search_settings
@@ -49,9 +45,11 @@ class AlphaZero:
     Args:
         run: the trainer that it belongs to.
         saved: the state that `restore` will get; None for a new run.
-        actors: factory of the actors with the first weights; default: threads of this process.
+        actors: makes the actors, from ``run``, the packer and the first weights; default: threads
+            of this process.
 
     Attributes:
+        network: the network that learns.
         rng: generator for drawing batches.
         workers: number of threads that play, and that learn on a CPU.
         packer: packs the samples of all games into records, and makes batches of records.
@@ -100,7 +98,11 @@ class AlphaZero:
             )
 
     def play(self) -> SelfPlayResult:
-        """Self-play with the network; in the first iteration the games of the bootstrap."""
+        """Self-play with the network; in the first iteration the bootstrap, if there is one.
+
+        Raises:
+            StoppedError: see `_bootstrap`.
+        """
         began = time.perf_counter()
         if self.in_bootstrap:
             result = self._bootstrap()

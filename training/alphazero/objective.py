@@ -17,7 +17,8 @@ from ludarium.models.network import Output, channels_last
 from .exact import CHOICE
 from .samples import Batch
 
-#: The terms of the loss by name, each a mean over positions; without a score to learn only two.
+#: The terms of the loss by name, each a mean over positions: ``policy`` less the entropy of its
+#: target, ``outcome``, and ``score`` if there is one to learn.
 Terms = dict[str, Tensor]
 
 _IMPOSSIBLE = -1e9  # log-probability of an excluded action; sums of it stay finite
@@ -28,7 +29,7 @@ class Objective:
     """A weighted sum of cross-entropies of policy and outcome and the squared error of the score.
 
     For a solved position whose actions differ in value, the policy's loss is minus the logarithm of
-    the total probability of the actions that keep it.
+    the total probability of the actions that keep the value.
 
     Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
     through self-play" (2018), with one more head; the optimizer does the weight decay.

@@ -26,7 +26,7 @@ class Field:
 
     Attributes:
         name: its name, in samples and among the targets of a `Batch`.
-        dtype: its dtype and shape in a game.
+        dtype: function of a game that returns its dtype, and its shape if it is an array.
         default: its value where nothing writes it, and in samples that were saved without it.
         at_end: for a field that follows from the end of a sample's game: its values [N], from the
             game, the samples, the last positions [G] of games, and which of them, int64 [N], is
@@ -79,8 +79,8 @@ def _final_scores(game: Game, _: np.ndarray, ends: np.ndarray, rows: np.ndarray)
 #:
 #: - ``policy`` is float32 [B, A], over the actions in the network's numbers;
 #: - ``outcome`` is float32 [B, 3], 1 for the outcome among win, draw and loss, else 0;
-#: - ``score`` is float32 [B], the final score as a share of the largest possible; a sample has it
-#:   in player 0's view;
+#: - ``score`` is float32 [B], the final score as a share of the largest possible; a sample has the
+#:   score itself, in player 0's view;
 #: - ``solved`` is int8 [B]: whether the targets are exact, see `exact`. With `CHOICE` the policy
 #:   stands for a set, the actions for which it is above 0; all have the same share.
 FIELDS = (
@@ -116,7 +116,7 @@ def with_fields(samples: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The samples of a replay in a dtype with further fields, which get their defaults.
 
     Raises:
-        ValueError: they have fields that the dtype lacks, or has in another way.
+        ValueError: they have fields that the dtype lacks or has in another way, or no ``state``.
     """
     if samples.dtype == dtype:
         return samples

@@ -6,8 +6,8 @@ number when it is free. A game follows from the seed and its number, and the fir
 that have enough positions count. So the samples are the same for any number of workers.
 
 Any other network needs batches or, like a perceptron, is faster in them. Then a worker plays many
-games side by side; one step evaluates the leaves that they wait for, and plays on until each waits
-again. Games that have not ended when there are enough positions continue in the next chunk, and are
+games side by side; one step plays until each waits for the network, and evaluates what they wait
+for. Games that have not ended when there are enough positions continue in the next chunk, and are
 saved with a run. Each worker has its share of the games and of the positions, so the samples depend
 on the number of workers, but not on how fast they are.
 """
@@ -86,8 +86,9 @@ class SelfPlayResult:
     """What was played, to learn from.
 
     Attributes:
-        samples: positions of ended games, structured array (``samples.sample_dtype``), without
-            those that ``self_play.keep_trivial`` drops.
+        samples: positions of ended games, structured [N] of `samples.sample_dtype`, or of
+            `VariantPacker.dtype` from `Actors`, without those that ``self_play.keep_trivial``
+            drops.
         counts: numbers of positions, games and so on, see `COUNTS`; with exact targets also how
             many positions of ended games are ``solved`` and ``unsolved``.
         seconds: duration of play; None if that is the duration of the call.
@@ -254,7 +255,7 @@ class WorkerGames:
         }
 
     def fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Whether names, dtypes and shapes are those of `state`'s arrays."""
+        """Whether names, dtypes and shapes are those of `state`; any number may be pending."""
         own = self.state()
         return own.keys() == arrays.keys() and all(
             (array.dtype, array.ndim) == (arrays[name].dtype, arrays[name].ndim)
@@ -275,8 +276,8 @@ class SelfPlay:
 
     Args:
         game: the rules.
-        config: numbers of games and positions in all, which the workers share;
-            a worker's number of games is rounded down.
+        config: numbers of games and positions in all. Workers that play side by side have equal
+            shares, rounded down, but at least one.
         settings: settings of the search, with the most simulations that will be asked for.
         workers: number of threads that play.
         evaluate: the network; `inline_network` and `is_canonical` must decide alike for all later
@@ -323,7 +324,7 @@ class SelfPlay:
         seed: np.random.SeedSequence,
         progress: Progress = SILENT,
     ) -> SelfPlayResult:
-        """Play a chunk.
+        """Play a chunk, the positions of an iteration.
 
         Args:
             settings: settings of the search.
@@ -348,7 +349,10 @@ class SelfPlay:
         return replace(result, samples=result.samples[kept], counts=counts)
 
     def state(self) -> dict[str, np.ndarray]:
-        """The games that have not ended, ``worker.name`` for each array; none one by one."""
+        """The games that have not ended, ``worker.name`` for each array.
+
+        It is empty if workers play one game at a time.
+        """
         if self.one_game_per_worker:
             return {}
         return flatten(dict(enumerate(games.state() for games in self.worker_games)))
@@ -463,15 +467,16 @@ class GameQueue:
 def _in_threads(
     workers: Sequence[WorkerGames], play: Callable[[WorkerGames, Progress], None]
 ) -> None:
-    """Call ``play`` with each worker's games in a thread, and a progress of their own for them all.
+    """Call ``play`` in a thread for each worker, with its games and a progress that all share.
 
-    It is stopped if one fails, or by ``play``. Torch's threads are divided among them.
+    The progress is stopped by ``play``, or if a call fails. Torch's threads are divided among the
+    workers.
     """
     ending = Progress()
     threads = torch_threads_of_worker(len(workers))
 
     def share(worker: int, _: int) -> None:
-        torch.set_num_threads(threads)  # other calls of `parallel_for` use this thread too
+        torch.set_num_threads(threads)  # again: other calls of `parallel_for` use this thread too
         try:
             play(workers[worker], ending)
         except BaseException:

@@ -85,7 +85,7 @@ class PPO:
         )
         if saved is None and config.start is None:
             self._measure_statistics()
-        with torch_threads(1):  # else it warns
+        with torch_threads(1):  # with more the environment warns
             self.games = LearnerVecEnv(
                 run.game, self.pool, encoder, config.rollout.opening_plies, self.rng
             )
@@ -117,8 +117,8 @@ class PPO:
         rollout, learner, model = self.config.rollout, self.config.learner, self.model
         # 1. Seed Python, numpy and torch: SB3 draws minibatches, the networks their actions.
         set_random_seed(derived_seed(self.config.seed, self.run.iteration))
-        # 2. Draw the past selves that are met, and the weight of the entropy: from the first to
-        #    the final one over the run.
+        # 2. Draw the past selves that are met, and set the weight of the entropy: over the run it
+        #    goes from the first to the final one.
         self.pool.prepare()
         change = learner.final_entropy - learner.entropy
         model.ent_coef = learner.entropy + self.run.fraction * change

@@ -66,7 +66,7 @@ class Pool:
     that plays some of them; opponents draw their actions from their policies, as the learner does.
 
     Args:
-        config: shares, and the size of the pool.
+        config: how opponents are chosen, and the size of the pool.
         num_envs: number of games played in parallel.
         current: the network that learns; it is not copied, and so always the latest.
         encoder: how networks see the games.
@@ -102,7 +102,8 @@ class Pool:
     def weights(self) -> np.ndarray:
         """The probability of drawing each past self, float64[len(past)].
 
-        It is in proportion to (1 - `PastSelf.score`) squared: "hard" of Vinyals et al.
+        It is in proportion to (1 - `PastSelf.score`) squared, "hard" of Vinyals et al., or to 1e-6
+        if that is more.
         """
         weights = np.array([(1 - each.score) ** 2 for each in self.past])
         weights = np.maximum(weights, 1e-6)  # keeps a chance for every past self, and a sum above 0

@@ -34,7 +34,7 @@ def find_exact_test(name: str, game: Game) -> ExactPositions:
 
     Raises:
         ImportError: no installed package has exact tests.
-        ValueError: there is no such test, or it is of another game.
+        ValueError: there is no such test, it is damaged, or it is of another game.
     """
     find = installed_source("find_exact_test", "evaluation.exact_test")
     try:
@@ -49,7 +49,8 @@ class AgentEvaluation:
     """An evaluation of agents, by games and by exact values.
 
     Attributes:
-        against: one opponent, for a score; or several, for a rating; if empty, no games are played.
+        against: one opponent, for a score; or a list of them, for a rating; if it is empty, no
+            games are played.
         games: how many games in all.
         anchors: ratings of several opponents, by their names (``str`` of their specs).
         exact_test: positions in which correct moves are counted, if any.

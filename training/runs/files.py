@@ -1,4 +1,5 @@
-"""Durable files: written completely or not at all, and never through a link.
+"""Durable files: flushed to the disk, and never written through a link; `write_file` replaces whole
+files.
 
 Every file of a run is written by this module, except its lock and TensorBoard's curves. So the
 guarantees for a kill, a power cut or a full disk are in one place, where tests inject such faults.
@@ -46,7 +47,8 @@ def write_file(path: Path, content: bytes) -> None:
     other files there is `ludarium.base.storage.replacing`.
 
     Raises:
-        StorageError: it cannot be written; the previous content is unchanged.
+        StorageError: it cannot be written; its content is the previous one, or the new one if only
+            the folder could not be flushed.
     """
     partial = path.with_name(path.name + PARTIAL)
     try:
@@ -113,7 +115,7 @@ def make_folders(path: Path) -> list[Path]:
 
 
 def remove_file(path: Path) -> None:
-    """Remove a file if it is there."""
+    """Remove a file if it is there; `StorageError` if it cannot be removed."""
     try:
         os.unlink(path)
     except FileNotFoundError:

@@ -12,15 +12,15 @@
     curve.jsonl            measurements of the agents by `ludarium curve`
     lock                   held by the process that writes here
 
-A run resumes from its latest state, and from nothing else: the state holds the SHA-256 of itself
-and of its replay chunks, and the configuration. A file is written under a temporary
-name and renamed once it is on the disk, and the previous state is kept. So the folder holds a whole
-state whenever the run is killed. Configuration, log and latest agent follow from the state: a
-resumed run writes them again.
+A run resumes from its latest whole state and that state's replay chunks, and from nothing else: the
+state holds the SHA-256 of itself and of these chunks, and the configuration. States and chunks are
+written under a temporary name and renamed once they are on the disk, and the previous state is
+kept. So from the first state on the folder holds a whole one whenever the run is killed.
+Configuration, log and latest agent follow from the state: a resumed run writes them again.
 
 A new run's first state gets the number 0, beside whatever the folder holds. Once it is on the disk
 the old run is deleted, and 0 becomes 1. A kill before leaves the old run, a kill after leaves the
-new one: whoever opens the folder next goes on here.
+new one, and `RunFolder.open` or the next `RunFolder.save` deletes what is left of the old one.
 
 No file is written through a link, and only files with the names above are removed.
 """
@@ -40,7 +40,7 @@ import msgspec
 import numpy as np
 
 from ludarium.base.files import read_regular_file, sha256_of
-from ludarium.base.messages import shortened
+from ludarium.base.messages import quoted, shortened
 from ludarium.base.numbers import checked_flag
 from ludarium.base.progress import SILENT, Progress
 from ludarium.configs import TrainingConfig
@@ -102,12 +102,12 @@ class RunFolder:
             first state is saved.
 
     Raises:
-        ValueError: the path is empty, or ``restart`` is not a flag.
+        ValueError: the path is empty or none, or ``restart`` is not a flag.
     """
 
     def __init__(self, path: str | os.PathLike[str], restart: bool = False) -> None:
-        if not os.fspath(path):
-            raise ValueError("a run needs a folder with a name, and this one is empty: ''")
+        if not (isinstance(path, str | os.PathLike) and os.fspath(path)):
+            raise ValueError(f"folder is {quoted(path)}; accepted: the path of a folder")
         self.path = Path(path)
         self.agent = self.path / "agent.safetensors"
         self.metrics = self.path / "metrics.jsonl"
@@ -189,7 +189,7 @@ class RunFolder:
         if differing:
             raise ValueError(
                 f"{self.path} holds a run with another configuration ({', '.join(differing)}); "
-                "go on with its own configuration by naming none, give another folder, or "
+                f"go on with its own configuration, {self._config}, give another folder, or "
                 "restart=True to throw that run away"
             )
         # 2. Tell of later states that are damaged or missing.
@@ -221,8 +221,8 @@ class RunFolder:
     def _latest(self, faults: list[str], with_replay: bool = True) -> tuple[State, int]:
         """The latest state that is whole, and its number.
 
-        The faults of later ones are added to ``faults``. ``with_replay`` reads the files of the
-        replay too, whether they are whole.
+        The faults of later ones are added to ``faults``. Without ``with_replay`` the files of the
+        replay are not read, and need not be whole.
 
         Raises:
             ValueError: none is whole; the message names the faults of all.
@@ -300,7 +300,7 @@ class RunFolder:
             content = array_bytes(state.chunk)
             write_file(self._chunk(number), content)
             self._chunks[iteration] = sha256_of(content)
-        # The previous state may need it; without a replay nothing does.
+        # The previous state may need the chunks from this one on; without a replay there are none.
         first_chunk = min(self._chunks, default=iteration + 1)
         self._chunks = {chunk: self._chunks[chunk] for chunk, _ in state.replay}
         description = {
@@ -339,7 +339,7 @@ class RunFolder:
             return
         chunk = self._chunk(_FIRST)
         has_chunk = chunk in _files_in(self._replay, _CHUNK)
-        # Without one it has its place already, where an old one would be.
+        # Without a chunk 0, the new run's chunk has its place already, or there is none.
         self._clear(self._state(_FIRST), chunk if has_chunk else self._chunk(1))
         if has_chunk:
             move_file(chunk, self._chunk(1))
@@ -480,7 +480,7 @@ def _number(item: Path, pattern: re.Pattern[str]) -> int:
 
 
 def _read(path: Path) -> bytes:
-    """The content of a regular file; raises `DamagedError`."""
+    """The content of a regular file; `DamagedError` if it cannot be read."""
     try:
         return read_regular_file(path, _LARGEST_FILE, "a part of a run")
     except FileNotFoundError:

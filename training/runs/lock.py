@@ -33,8 +33,8 @@ class FolderLock:
         """Take the lock; this does nothing if the object already holds it.
 
         Raises:
-            ValueError: another process holds the lock, which the message names if the file can be
-                read; or this program did not write the file, which is then left alone.
+            ValueError: another process holds the lock, and the message names the process if the
+                file can be read; or this program did not write the file, which is left alone.
             StorageError: the file cannot be written, is a link, or its file system has no locks.
         """
         if self._file is not None:

@@ -50,7 +50,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "progress": "progress of the run from 0 to 1, by iterations or by time, whichever is more",
         "seconds": "wall time of the run so far, over all its parts",
         "step": "gradient steps done (PPO: the learner's actions that it has learnt from)",
-        "learning_rate": "learning rate of the next gradient step (PPO: of the last one)",
+        "learning_rate": "learning rate at the end of the iteration",
         "play_seconds": "wall time of this iteration's games; on a cluster, the time between two "
         "deliveries to the learner",
         "learn_seconds": "wall time of this iteration's gradient steps",
@@ -64,8 +64,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "interval (Wilson's)",
         "elo": "rating by several opponents, if `evaluation.against` is a list; with an interval "
         "(profile likelihood)",
-        "anchors": "for each opponent its rating (`elo`), and the agent's `wins`, `draws`, "
-        "`losses` and `score`",
+        "anchors": "for each opponent that was met its rating (`elo`), and the agent's `wins`, "
+        "`draws`, `losses` and `score`",
         "accuracy": "share of the moves that keep the exact value, in the test that "
         "`evaluation.exact_test` names; with an interval (Wilson's)",
     },
@@ -85,11 +85,11 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "PPO": {
         "steps_per_second": "the learner's actions per second, playing and learning together",
-        "games": "games finished",
+        "games": "games finished in the iteration",
         "self_play_score": "score of the learner in the finished games, against itself and "
         "past selves, from 0 to 1; absent if there are none",
         "pool": "past selves in the pool",
-        "pool_score": "mean of the expected scores against the past selves",
+        "pool_score": "mean of the expected scores against the past selves; 0.5 without any",
         "entropy": "mean entropy of the policy over the legal actions, in nats",
         "value_loss": "mean squared error of the value",
         "explained_variance": "share of the returns' variance that the value explains; absent if "

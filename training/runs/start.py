@@ -35,8 +35,8 @@ def start_settings(
             same agent, its network is taken, and the agent's file is not read.
 
     Raises:
-        ValueError: ``name`` means no trained agent.
-        FileNotFoundError: there is no such agent.
+        ValueError: ``name`` means no trained agent, or its file is damaged.
+        FileNotFoundError: it names a folder without an agent, or a game without a shipped one.
     """
     if begun is not None and begun.start == name:
         options = msgspec.to_builtins(begun.network)
@@ -66,8 +66,8 @@ def take_weights(
 
     Raises:
         ValueError: the agent plays another game or learnt other ``variants``, or its network cannot
-            grow into this one.
-        FileNotFoundError: there is no such agent.
+            grow into this one; or see `start_settings`.
+        FileNotFoundError: see `start_settings`.
     """
     from ludarium.models import load_checkpoint
     from ludarium.models.growth import grow

@@ -160,11 +160,12 @@ class Trainer:
         algorithm: the algorithm that plays and learns.
 
     Raises:
-        ValueError: the game refuses the options; the opponent, exact test or device is not there;
-            the memory does not suffice; or the folder is in use, holds another run, or is damaged.
-        FileNotFoundError: there is no agent ``start``.
+        ValueError: there is no such game, or it refuses the options; the opponent, exact test or
+            device is not there; ``start`` or the network does not fit; the memory does not suffice;
+            or the folder is in use, holds another run, or is damaged.
+        FileNotFoundError: ``start`` names a folder without an agent, or a game that ships none.
         ImportError: no installed package has exact values, for ``evaluation.exact_test`` or
-            ``self_play.solve``.
+            ``self_play.solve``; or a library is missing that an agent needs.
         StorageError: the folder cannot be written.
     """
 

@@ -6,9 +6,9 @@ Each game repeats: search its position, record the position with the search's po
 action that the search chooses (Silver et al., "A general reinforcement learning algorithm that
 masters chess, shogi, and Go through self-play", 2018).
 
-A compiled network is called from the kernels and answers at once. For any other network games wait,
-but not for each other: each continues with its next simulation, move or game until it needs the
-network, so every batch for the network is full.
+A compiled network for boards is called from the kernels and answers at once. For any other network
+games wait, but not for each other: each continues with its next simulation, move or game until it
+needs the network, so every batch for the network is full.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 NEEDS_CODE = True  # see `specialise`
 rules: Any = None  # one game's rules, filled in by `specialise`
 
-#: What is counted: searched positions, games that ended and their plies, openings included; and
-#: of finished searches the simulations, the positions that the network evaluated, and the answers
+#: What is counted: searched positions, games that ended and their plies, openings included; of
+#: finished searches the simulations, and the positions that the network evaluated; and the answers
 #: from the cache. `training.runs.metrics` makes metrics of these.
 COUNTS = np.dtype(
     [
@@ -212,8 +212,8 @@ def advance_root(table, search, settings, edge, rng):
     child = edges[edge].child
     rules.step(table, states[0], int(edges[edge].action))
     start_search(table, search, search.roots[0].canonical)
-    if child != NO_NODE and nodes[child].evaluated:  # `simulate` has looked for its winning edges
-        first = nodes[child].first  # these edges come after the root's, so their logits are intact
+    if child != NO_NODE and nodes[child].evaluated:  # `simulate` has looked for a winning edge
+        first = nodes[child].first  # behind the root's edges: logits are read before they change
         for edge in range(nodes[0].end):
             edges[edge].logit = edges[first + edge].logit
         nodes[0].draw = nodes[child].draw
