@@ -1,5 +1,5 @@
 """Training configurations: one YAML file per game and purpose, validated on load. Import what is in
-`__all__` from here, and the classes of single sections from `schema`.
+`__all__` from here, sections and search options from `schema`, functions for texts from `loading`.
 
 `load_config` reads a file or a shipped configuration by name (``corso/demo``), `shipped` lists
 these names, `apply_settings` changes keys. YAML is imported only when one of them is asked for.

@@ -182,7 +182,7 @@ def parse_config(text: str, source: str) -> TrainingConfig:
 def apply_settings(config: TrainingConfig, settings: Iterable[str]) -> TrainingConfig:
     """Override keys by ``key=value`` texts, such as ``learner.batch=256`` or ``seed=3``.
 
-    Values are read as YAML.
+    Values are read as YAML. Options of the game are checked only when it is made.
 
     Raises:
         ValueError: no ``=``, no such key, a value that is not accepted, or another algorithm.

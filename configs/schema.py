@@ -127,6 +127,8 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A section of a configuration.
 
     An unknown key is an error, so a misspelt key does not silently fall back to its default.
+    `load_config` and `apply_settings` check types and ranges; the classes themselves check only how
+    keys fit together, but for `SearchSettings`, which checks all.
     """
 
 
@@ -352,7 +354,8 @@ class SelfPlayConfig(SearchOptions, frozen=True):
     noise: Noise | None = None
     temperature: Temperature = 1.0
     opening_plies: OpeningPlies = 4
-    """Each game starts with a random number of random plies, from 0 to this."""
+    """Each game starts with a random number of random plies, from 0 to this, or with none if they
+    would end it."""
     cache: Annotated[float, Meta(ge=0, le=1_000_000)] = 64.0
     """Megabytes for the evaluation cache, all workers together; 0: no cache."""
     solve: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
@@ -457,7 +460,7 @@ class EvaluationConfig(Section, frozen=True):
     """
 
     every: Count = 10
-    """Iterations between two evaluations, and the last one has one too; 0: no evaluation."""
+    """Iterations between two evaluations; the last iteration has one too; 0: no evaluation."""
     against: Name | Annotated[list[Name], Meta(min_length=1, max_length=50)] = "uct:200"
     """An opponent, for a score, or several from the weakest on, for an Elo rating."""
     games: Annotated[int, Meta(ge=2, le=10_000, multiple_of=2)] = 40
@@ -488,8 +491,8 @@ class SaveConfig(Section, frozen=True):
 class ClusterConfig(Section, frozen=True):
     """How ``ludarium train --cluster`` is spread over a Ray cluster, see ``docs/guide/cluster.md``.
 
-    These keys decide who computes, not what is learnt: they may change when a run is resumed, and
-    without ``--cluster`` they have no effect.
+    These keys decide who computes, and when: they may change when a run is resumed, and without
+    ``--cluster`` they have no effect.
     """
 
     actors: Annotated[int, Meta(ge=1, le=100_000)] | None = None
@@ -536,7 +539,8 @@ class RolloutConfig(Section, frozen=True):
     steps: Annotated[int, Meta(ge=1, le=65_536)] = 32
     """Actions of the learner in each game and iteration."""
     opening_plies: OpeningPlies = 4
-    """Each game starts with a random number of random plies, from 0 to this."""
+    """Each game starts with a random number of random plies, from 0 to this, or with none if they
+    would end it."""
     symmetries: bool = True
     """Show the network each position in a random symmetry of the game."""
 

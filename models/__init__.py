@@ -1,6 +1,7 @@
 """Networks, their inference, checkpoints and export. This package knows shapes of observations and
 numbers of actions, no rules; of ``ludarium.envs`` it imports helpers of compiled code alone. Import
-what is in `__all__` from here; `export` writes and reads ONNX files.
+what is in `__all__` from here, other names from their modules; `export` writes and reads ONNX
+files.
 
 Torch is slow to import, and is imported only when a name that needs it is asked for.
 """

@@ -100,11 +100,9 @@ def export_checkpoint(
 
     Raises:
         ValueError: ``path`` does not end in `SUFFIX` or is not UTF-8, torch cannot write a custom
-            network, or a difference is greater than `TOLERANCE`.
+            network, or a difference is greater than `TOLERANCE`; an existing file stays.
         OSError: the file cannot be written.
         ImportError: packages are missing.
-
-        After any of these, ``path`` is as it was.
     """
     path = Path(path)
     _check_name(path)
@@ -140,7 +138,7 @@ class ExportedNetwork:
 
     @in_canonical_frame
     def evaluate(self, observations: np.ndarray) -> Evaluation:
-        """The outputs as an `Evaluation`, which searches take."""
+        """The outputs as an `Evaluation`, which searches take, for float32 [B, *shape]."""
         return evaluation_of(self.run(np.ascontiguousarray(observations)))
 
 

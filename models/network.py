@@ -106,6 +106,12 @@ class PlacedPolicy(nn.Module):
     """Logits read off planes over the board at the places of the actions.
 
     The few actions without a place (-1) are read off the pooled board.
+
+    Args:
+        hidden: channels of the cells that it reads.
+        cells: how many cells the board has.
+        pooled: how many numbers the pooled board has.
+        places: int [A], see `NetworkShape.action_places`; one at least is not -1.
     """
 
     order: Tensor
@@ -166,6 +172,10 @@ class InferenceModule(nn.Module):
 class BoardNetwork(PolicyValueNetwork):
     """Convolutional trunk for observations (planes, height, width).
 
+    Args:
+        shape, channels, pooled: see below.
+        blocks: number of residual blocks.
+
     Attributes:
         shape: the shape that it was made for.
         channels: channels of the trunk.
@@ -223,6 +233,11 @@ class BoardNetwork(PolicyValueNetwork):
 
 class VectorNetwork(PolicyValueNetwork):
     """Residual multi-layer perceptron for observations (features,).
+
+    Args:
+        shape: see below.
+        channels: width of the trunk.
+        blocks: number of residual blocks.
 
     Attributes:
         shape: the shape that it was made for.

@@ -153,7 +153,7 @@ def train_in(
     cluster: str | None = None,
     progress: Progress = SILENT,
 ) -> RunResult:
-    """`train` in a `RunFolder`, with the configuration as it is."""
+    """`train` in a `RunFolder`, with the configuration as it is, by default silently."""
     on_cluster = cluster is not None
     log = None
     if progress is not SILENT:

@@ -56,7 +56,10 @@ def text_table(
 
 
 def _divided(widths: Sequence[int], names: int, width: int) -> list[list[int]]:
-    """Groups of columns that each fit into ``width``; every group begins with the names."""
+    """Groups of columns that each fit into ``width``, unless a single column is too wide.
+
+    Every group begins with the names.
+    """
     tables = [list(range(names))]
     for column in range(names, len(widths)):
         used = sum(widths[each] for each in tables[-1]) - _GAP

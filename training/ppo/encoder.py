@@ -27,6 +27,6 @@ class ObservationEncoder:
         self.symmetries = symmetries
 
     def __call__(self, batch: BatchEnv, games: np.ndarray) -> Encoded:
-        """Show games int64[K] of ``batch``; the arrays are the caller's own."""
+        """Encode games int64[K] of ``batch``, into new arrays."""
         drawn = self.codec.draw_symmetries(len(games), self.random) if self.symmetries else None
         return self.codec.encode(batch.states[games], drawn)

@@ -63,6 +63,13 @@ class PPO:
     Args:
         run: the trainer that it belongs to.
         saved: the state that `restore` will get; None for a new run.
+
+    Attributes:
+        network: the network that learns.
+        rng: generator for opponents, symmetries, seats and openings.
+        pool: the opponents.
+        games: the learner's side of the games.
+        model: sb3-contrib's algorithm, which plays and learns.
     """
 
     def __init__(self, run: Trainer, saved: State | None) -> None:

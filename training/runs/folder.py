@@ -101,6 +101,10 @@ class RunFolder:
         restart: begin a new run; the one that the folder holds is deleted when the new one's
             first state is saved.
 
+    Attributes:
+        path, agent, metrics, tensorboard, curve: paths of the folder, and of the latest agent, the
+            log, TensorBoard's curves and the measurements in it.
+
     Raises:
         ValueError: the path is empty or none, or ``restart`` is not a flag.
     """

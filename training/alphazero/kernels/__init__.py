@@ -1,1 +1,1 @@
-"""Compiled parts of self-play. Only `training.alphazero` and `training.cluster` import them."""
+"""Compiled parts of self-play. `training.alphazero`, `training.cluster` and `arena` import them."""
