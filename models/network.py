@@ -297,7 +297,7 @@ def network_size(shape: NetworkShape, size: str) -> tuple[int, int]:
     """
     sizes = SIZES.get(len(shape.observation))
     if sizes is None:
-        raise ValueError(f"no network for observations of shape {shape.observation}")
+        raise ValueError(f"no network for observations {shape.observation}; needed: 1 or 3 axes")
     if size not in sizes:
         raise ValueError(f"a network's size is {quoted(size)}; accepted: {', '.join(sizes)}")
     return sizes[size]

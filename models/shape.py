@@ -53,7 +53,7 @@ class Architecture:
 def check_shape(shape: NetworkShape) -> None:
     """Raise ``ValueError`` unless a network of this package can have this shape."""
     if len(shape.observation) not in (1, 3):
-        raise ValueError(f"no network for observations of shape {shape.observation}")
+        raise ValueError(f"no network for observations {shape.observation}; needed: 1 or 3 axes")
     if len(shape.observation) == 1 or shape.action_places is None:
         return
     on_board = [place for place in shape.action_places if place != -1]

@@ -123,7 +123,10 @@ def inference_engine(
     device: str = "cpu",
     calibration_inputs: np.ndarray | None = None,
 ) -> InferenceEngine:
-    """The network of a game as an evaluator in the canonical frame; see `InferenceEngine`."""
+    """The network of a game as an evaluator in the canonical frame.
+
+    Arguments and errors are those of `InferenceEngine`.
+    """
     return InferenceEngine(
         network, game.observation_shape, batch, backend, device, calibration_inputs
     )
@@ -132,11 +135,13 @@ def inference_engine(
 def evaluator_of(
     game: Game, network: Network | Evaluator, batch: int, backend: str = "auto"
 ) -> Evaluator:
-    """The network of a game in a backend, for at most ``batch`` observations at once.
+    """The network of a game in a backend on the CPU, in batches of at most ``batch`` observations.
 
-    A function is an evaluator already, and is returned unchanged.
+    A function is an evaluator already, and is returned unchanged. ``compiled-int8`` takes the
+    ranges of activations from `calibration_inputs_of` the game.
 
-    ``compiled-int8`` takes the ranges of activations from `calibration_inputs_of` the game.
+    Raises:
+        ValueError: see `InferenceEngine`.
     """
     if not is_network(network):
         return cast("Evaluator", network)
