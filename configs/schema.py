@@ -613,7 +613,8 @@ class TrainingConfig(Section, frozen=True):
     seed: Annotated[int, Meta(ge=0)] = 1
     """Seed of all randomness."""
     device: Text = "auto"
-    """``auto`` (``cuda`` if torch finds such a GPU, else ``cpu``), ``cpu``, ``cuda``, ``mps``."""
+    """``auto`` (``cuda`` if torch finds such a GPU, else ``cpu``), or a name of torch's, such as
+    ``cpu``, ``cuda:1`` and ``mps``."""
     budget: BudgetConfig = BudgetConfig()
     start: Text | None = None
     """The agent whose weights the network starts with: a checkpoint, a run, a shipped agent; none:
@@ -633,7 +634,7 @@ class AlphaZeroConfig(TrainingConfig, frozen=True):
 
     algorithm: Literal["alphazero"] = "alphazero"
     backend: Backend = "auto"
-    """``auto``: on the CPU compiled-int8, or eager for a custom network; on ``cuda`` graph-fp16."""
+    """``auto``: graph-fp16 on ``cuda``, compiled-int8 on the CPU, eager where these cannot run."""
     self_play: SelfPlayConfig = SelfPlayConfig()
     bootstrap: BootstrapConfig = BootstrapConfig()
     replay: ReplayConfig = ReplayConfig()
