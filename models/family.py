@@ -55,7 +55,7 @@ class PooledNetwork(BoardNetwork):
     def __init__(self, shape: NetworkShape, channels: int, blocks: int) -> None:
         super().__init__(shape, channels, blocks, pooled=True)
         planes = shape.observation[0]
-        self.stem[0] = nn.Conv2d(planes, channels, 3, padding=1)  # a family's options replace its bias
+        self.stem[0] = nn.Conv2d(planes, channels, 3, padding=1)  # the options replace its bias
 
 
 class FamilyNetwork(PolicyValueNetwork):
