@@ -73,6 +73,9 @@ def chosen_architecture(
         game: the game that it plays.
         config: the section of the configuration.
         variants: the game with each set of options, if one network learns many of them.
+
+    Raises:
+        ValueError: no network of a named size fits the observations.
     """
     from ludarium.models.network import network_size
 

@@ -114,7 +114,7 @@ class _Recorder(Agent):
         self._ends.update((each.number, each.position.states) for each in games)
 
     def take(self) -> np.ndarray:
-        """The samples of the games that have ended, structured [N]; the next ones start anew."""
+        """The samples of the round that has ended, structured [N]; the next round starts anew."""
         samples = join_samples(self._recorded)
         ends = np.concatenate([self._ends[number] for number in range(len(self._ends))])
         write_results(samples, self.game, ends, np.array(self._numbers))

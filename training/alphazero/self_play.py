@@ -205,7 +205,7 @@ class WorkerGames:
         self.is_full = self._is_answered = False
 
     def step(self, evaluate: Evaluator, limit: int | None = None) -> None:
-        """Play until the log is full, or each game waits for the network; then call the network.
+        """Play until the log is full, or each game waits for the network, which is then called.
 
         Args:
             evaluate: the network.

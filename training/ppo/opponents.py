@@ -53,7 +53,7 @@ class PastSelf:
         return self.points / self.games
 
     def add_results(self, rewards: np.ndarray) -> None:
-        """Add the learner's rewards in finished games."""
+        """Add the learner's rewards in finished games, [K], each 1, 0 or -1."""
         fade = 0.5 ** (len(rewards) / _HALF_LIFE)
         self.points = fade * self.points + float((rewards + 1).sum()) / 2
         self.games = fade * self.games + len(rewards)
@@ -77,7 +77,8 @@ class Pool:
         past: past selves, the oldest first.
         active: numbers (`PastSelf.number`) of the past selves that new games meet.
         playing: int64[num_envs], the number of the opponent in each game, or `CURRENT`.
-        points, finished: results of the learner since `prepare`.
+        points, finished: the learner's points (a draw is half a one) and finished games since
+            `prepare`.
     """
 
     def __init__(
