@@ -98,8 +98,8 @@ def train(
         callbacks: each is called with each `Iteration` of this call, once it is saved. An error of
             a callback ends the call; the run can be resumed from there.
         settings: keys of the configuration to change, such as ``{"budget.minutes": 5}``.
-        start: name of a trained agent to begin with: of a checkpoint, of a run's folder, or of a
-            game, for its shipped agent.
+        start: name of a trained agent to begin with, such as the path of a checkpoint or of a run's
+            folder, or the name of a game, which means its shipped agent.
         restart: begin anew: the run that the folder holds is deleted when the first iteration of
             the new one is saved.
         cluster: address of a Ray cluster to play on, ``auto`` for this machine's; ``""``

@@ -31,8 +31,8 @@ class RunLog:
     Args:
         folder: the run's folder.
         columns: columns of the table, see `columns_of`.
-        progress: says the rows, at most as wide as the terminal of standard error, or 160
-            characters where that is no terminal.
+        progress: says the rows. They are at most as wide as the terminal of standard error, or as
+            160 characters where that is no terminal.
     """
 
     def __init__(self, folder: RunFolder, columns: Sequence[Column], progress: Progress) -> None:
