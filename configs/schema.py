@@ -611,7 +611,7 @@ class TrainingConfig(Section, frozen=True):
     options: dict[Text, Any] = {}
     """The game's options; omitted ones have their defaults."""
     seed: Annotated[int, Meta(ge=0)] = 1
-    """Seed of all randomness."""
+    """Seed of all randomness but that of games on a cluster; below 2**64."""
     device: Text = "auto"
     """``auto`` (``cuda`` if torch finds such a GPU, else ``cpu``), or a name of torch's, such as
     ``cpu``, ``cuda:1`` and ``mps``."""
