@@ -1,4 +1,4 @@
-"""Compiled networks, like rules and search; they need no other library. Import what is in
+"""Networks that are compiled, like rules and search, and need no other library. Import what is in
 `__all__` from here; `play`, for other machines, also imports `packing` and `target`.
 
     network = CompiledNetwork(layers(weights, shape))

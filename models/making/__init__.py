@@ -1,1 +1,1 @@
-"""Emits LLVM's instructions for networks where kernels are compiled; no player imports it."""
+"""Emits LLVM's instructions for networks; only processes that compile kernels import it."""
