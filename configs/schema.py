@@ -429,7 +429,7 @@ class LearnerConfig(Section, frozen=True):
     warmup_steps: Count = 100
     """Gradient steps in which the learning rate rises from 0."""
     weight_decay: Annotated[float, Meta(ge=0, le=1)] = 1e-4
-    """Weight decay of AdamW."""
+    """Weight decay of AdamW, for weights with more than one axis."""
     gradient_clip: Annotated[float, Meta(gt=0, le=1000)] = 4.0
     """Largest norm of the gradient."""
     value_weight: Weight = 1.0
