@@ -124,6 +124,21 @@ def allows_a_win(position: Position, action: int) -> bool:
     return any(wins_at_once(child, reply) for reply in child.legal_actions)
 
 
+@ALGORITHMS
+def test_a_win_at_once_stays_proven_while_a_search_for_points_goes_on(algorithm):
+    game = ALL_GAMES["tictactoe"]()
+    positions = [each for each in positions_after(game, 5, 60) if not each.is_over]
+    search = BatchSearch(game, SearchSettings(simulations=400, algorithm=algorithm, score=0.2))
+    search.run(states_of(positions), random_network(1, game.num_actions))
+    for nodes, states, root in zip(
+        search.tree.nodes, search.tree.states, search.tree.roots, strict=True
+    ):
+        for node, state in zip(nodes[1 : root["size"]], states[1:], strict=False):
+            position = Position.of_state(game, np.array([state], game.state_dtype))
+            if any(wins_at_once(position, action) for action in position.legal_actions):
+                assert node["lower"] == node["upper"] == node["sign"]
+
+
 #: Games whose players win at once, after so many plies.
 PLIES = {"tictactoe": 4, "osiron": 20}
 TACTICAL = pytest.mark.parametrize("name", slow_but(["tictactoe"], PLIES))

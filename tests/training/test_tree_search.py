@@ -172,6 +172,14 @@ def test_draws_of_the_network_are_averaged():
     assert found.action_draws[found.visits > 0] == pytest.approx(DRAW)
 
 
+def test_games_that_the_rules_end_as_draws_count_without_proofs_too():
+    position = from_start("a1", "b2", "c3", "b1", "b3", "a3", "c1", "c2")  # the last move draws
+    tree = search(position, settings=SearchSettings(algorithm="puct", solver=False))
+    tree.think(Budget(simulations=9))
+    assert tree.result().draws[0] == pytest.approx((9 + DRAW) / 10)
+    assert np.nanmax(tree.result().action_draws) == 1
+
+
 def test_a_proven_outcome_ends_the_thinking_unless_points_are_played_for():
     position, asked = make_game("corso", size=3).start(), []
     for text in ("b2", "a1", "c3", "a2", "c2"):

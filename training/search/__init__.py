@@ -2,11 +2,12 @@
 `__all__`; self-play and WebAssembly modules compile the other files into kernels of their own.
 
 The search knows nothing of a network's layers: its caller evaluates the leaves, or passes the
-address of a compiled network. Its modules are ``tree`` (storage), ``gumbel`` and ``puct`` (which
-action to try), ``proof`` (exact values), ``value`` (the value of a root), ``cache`` (the network's
-answers), ``simulate`` (the simulation loop), ``batch_search`` (running it from Python),
-``result`` (the result of a search). ``leaves`` and ``tree_search`` search one position by all
-cores; ``level`` draws the mistakes of a level, before and after its search.
+address of a compiled network. Its modules are ``settings`` (as compiled code reads them), ``tree``
+(storage), ``gumbel`` and ``puct`` (which action to try), ``proof`` (exact values), ``value`` (the
+value of a root), ``cache`` (the network's answers), ``simulate`` (the simulation loop),
+``batch_search`` (running it from Python), ``result`` (the result of a search). ``leaves`` and
+``tree_search`` search one position by all cores; ``level`` draws the mistakes of a level, before
+and after its search.
 """
 
 from ludarium.configs.schema import SearchSettings

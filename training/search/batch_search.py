@@ -1,8 +1,8 @@
 """Runs a batch of searches from Python, with any function that evaluates leaves.
 
 Compiled searches call a compiled network themselves; each core has a part of the batch, and returns
-to Python several times a second, so that Ctrl-C need not wait for the end. Any other function
-gets the leaves of all searches at once, again and again.
+to Python several times a second, so that Ctrl-C need not wait for the end. Any other function, and
+a network that is faster so, gets the leaves of all searches at once, again and again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class BatchSearch:
             the next with the same network. 0 keeps none.
 
     Raises:
-        ValueError: the batch is empty, or the trees would take more memory than is free.
+        ValueError: the batch is empty, ``seed`` is not a seed, or the trees would take more memory
+            than is free.
     """
 
     def __init__(

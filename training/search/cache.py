@@ -9,9 +9,9 @@ Chess and Go engines call it the evaluation cache or neural-network cache.
 The hash is multilinear (Carter and Wegman, "Universal classes of hash functions", 1979): the sum of
 the observation's words, each times its own random number, modulo 2**64. Two observations of zeros
 and ones collide with a probability of 2**-64 over the choice of these numbers; two others with one
-of 2**(k - 64), where 2**k divides the differences of all their words, which are folded before (see
-`hash_of`). So a table that holds a million entries and is queried a billion times with zeros and
-ones errs with a probability below 0.0001.
+of 2**(k - 64), where 2**k is the largest power of 2 that divides the differences of all their
+words, which are folded before (see `hash_of`). So a table that holds a million entries and is
+queried a billion times with zeros and ones errs with a probability below 0.0001.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Cache(NamedTuple):
         asked: uint64 [B], hashes of these observations, see `set_request`.
         sets: structured [S / 4], keys and stamps of four slots each; one cache line per set.
         answers: an `Evaluation` of S rows.
-        counts: int64 [2]: a clock, counted in uses of answers, and its time at the last emptying.
+        counts: int64 [2]: a clock, which counts how often answers were stored or used, and its time
+            at the last emptying.
     """
 
     words: np.ndarray
@@ -104,7 +105,7 @@ def hash_of(words, multipliers):
 @compiled
 def set_of(cache, key):
     """The number of the set that a key belongs to."""
-    # floor(high half of the key * sets / 2**32): every set is as likely, without a division
+    # floor(high half of the key * sets / 2**32): all sets are equally likely, without a division
     return int(((key >> np.uint64(32)) * np.uint64(len(cache.sets))) >> np.uint64(32))
 
 
@@ -135,7 +136,7 @@ def lookup(cache, search):
 def store(cache, search, evaluation, row):
     """Store a row of an `Evaluation` as the answer to the observation of ``search``.
 
-    It replaces an answer with the same key, or else the least recently used slot of the key's set.
+    It replaces the answer with the same key, or else the least recently used slot of the key's set.
     """
     if len(cache.sets) == 0:
         return

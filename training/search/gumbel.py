@@ -32,15 +32,15 @@ def write_schedule(considered, simulations, out):
         for simulation in range(simulations):
             out[simulation] = simulation
         return
-    phases = 1  # ceil(log2(m))
+    phases = 1  # ceil(log2(considered))
     while 1 << phases < considered:
         phases += 1
     survivors = considered
     visits = 0
     simulation = 0
     while simulation < simulations:
-        # A phase gives each survivor floor(n / (log2(m) * survivors)) visits, one at least; then
-        # the better half goes on, two at least.
+        # A phase gives each survivor floor(simulations / (phases * survivors)) visits, one at
+        # least; then the better half goes on, two at least.
         for _ in range(max(1, simulations // (phases * survivors))):
             end = min(simulation + survivors, simulations)
             while simulation < end:
@@ -61,7 +61,7 @@ def sequence_of_considered_visits(considered: int, simulations: int) -> list[int
 def write_considered_visits(settings: SearchSettings, out: np.ndarray) -> None:
     """Write the schedules of a search, one for each number of considered actions.
 
-    ``out`` int32[max_considered + 1, simulations] may have room for more simulations.
+    ``out`` int32[max_considered + 1, simulations] may be larger on both axes.
     """
     for considered in range(settings.max_considered + 1):
         row = sequence_of_considered_visits(considered, settings.simulations)
@@ -105,11 +105,11 @@ def complete_values(root, nodes, edges, settings, number, visited):
 
     ``root.values`` gets those of the edges in ``root.visited``, in the same order. The others have
     the mixed value (equation 33): the mean of the network's value and the prior-weighted mean of
-    the visited edges' Q-values, weighted with 1 and with the visits.
+    the visited edges' Q-values, weighted with 1 and with the sum of their visits.
 
     Returns:
-        The mixed value; the lowest and the highest Q-value of the visited edges; the most visits
-        of an edge.
+        The mixed value; the lowest and the highest Q-value of the visited edges, inf and -inf if
+        there are none; the most visits of an edge.
     """
     node = nodes[number]
     visited_prior = np.float32(0)
@@ -146,7 +146,7 @@ def sigma_scale(settings, max_visits):
 
 @compiled
 def transform_values(root, nodes, edges, settings, number, visited):
-    """Find sigma(completed Q) of a node's edges; `complete_values` finds the completed Q.
+    """Find sigma(completed Q) of a node's edges, in place of the completed Q of `complete_values`.
 
     Returns:
         sigma of the mixed value.
@@ -226,8 +226,8 @@ def choose_at_root(root, nodes, edges, settings, considered_visits):
         has_wanted = has_wanted or visits == considered_visits
         if least < 0 or visits < least:
             least = visits
-    if root.best_unvisited != NO_EDGE and not has_wanted:  # the schedule wants edges without visits
-        return root.best_unvisited  # they all have the same value
+    if root.best_unvisited != NO_EDGE and not has_wanted:  # the least visited have none
+        return root.best_unvisited  # edges without visits all have the same value
     # argmax of g(a) + logits(a) + sigma(q(a)) among the equally visited, algorithm 2
     transform_values(root, nodes, edges, settings, 0, visited)
     best_edge = NO_EDGE
@@ -254,7 +254,10 @@ def select_root(root, nodes, edges, settings, considered_visits):
 
 @compiled
 def select_inside(root, nodes, edges, settings, number):
-    """Select the edge below the root whose visits lag most behind the improved policy (eq. 14)."""
+    """Select the edge below the root whose visits lag most behind the improved policy (eq. 14).
+
+    Pruned and settled edges are left out.
+    """
     visited, factor = improve(root, nodes, edges, settings, number)
     sum_visits = 0
     for index in range(visited):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ludarium.configs.schema import SearchSettings
+from ludarium.envs.engine.rule import DRAW
 from ludarium.machine.marks import kernel, part
 from ludarium.models.evaluation import Evaluation
 
@@ -103,10 +104,10 @@ def gather(
         cache: answers by observation; ``cache.words`` is a view of ``planes``.
         settings_array: structured [1], see `settings.SETTINGS`; the algorithm is PUCT.
         considered_visits: not used by PUCT.
-        planes: float32 [n, planes, cells], receives the observations of the leaves.
+        planes: float32 [n or more, planes, cells], receives the observations of the leaves.
         leaves: int32 [n], receives the numbers of the leaves.
         blocked: int32 [m], receives waiting leaves in which other simulations ended.
-        limit: simulations of the tree in all, these leaves included.
+        limit: simulations at which to stop: all of the tree's, and these leaves.
 
     Returns:
         How many leaves wait, and how many simulations were blocked.
@@ -167,7 +168,7 @@ def receive(tables, search, cache, settings_array, leaves, blocked, evaluation):
 def keep_subtree(search, child, numbers):
     """Make ``child`` the root and drop everything that is not below it. No leaf may wait.
 
-    Nodes come after their parents, and edges in the order of the nodes, so indices only decrease.
+    Nodes come after their parents, and edges in the order of the nodes, so no index increases.
 
     Args:
         search: a `OneSearch`.
@@ -207,19 +208,18 @@ def keep_subtree(search, child, numbers):
 
 
 @part
-def add_draws(root, nodes, sums):
+def add_draws(root, nodes, states, sums):
     """Add up the draws of each node's simulations.
 
     A simulation that the network answered counts the probability of a draw; one that ended in an
     exact value counts 1 if that is a draw. One pass suffices, because nodes come after parents.
 
     Args:
-        root, nodes: the search.
+        root, nodes, states: the search.
         sums: float64 [2, nodes in use], receives the sums, and the visits of the children.
     """
     for number in range(root.size):
-        sums[0, number] = 0
-        sums[1, number] = 0
+        sums[0, number] = sums[1, number] = 0
     for number in range(root.size - 1, -1, -1):
         node = nodes[number]
         # Visits that did not go on to a child: the network's answer, and exact values.
@@ -227,7 +227,7 @@ def add_draws(root, nodes, sums):
         if node.evaluated:
             sums[0, number] += node.draw
             exact -= 1
-        if is_proven(node) and node.lower == 0:
+        if (is_proven(node) and node.lower == 0) or states[number].outcome >= DRAW:
             sums[0, number] += exact
         if number > 0:
             sums[0, node.parent] += sums[0, number]
@@ -326,7 +326,7 @@ def read_root(
     """
     root, nodes, edges, settings = search.roots[0], search.nodes, search.edges, settings_array[0]
     node = nodes[0]
-    add_draws(root, nodes, sums)
+    add_draws(root, nodes, search.states, sums)
     # The action to play, and the root.
     best = best_edge(nodes, edges, settings, node)
     if lcb > 0 and not is_proven(node):

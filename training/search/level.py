@@ -78,11 +78,12 @@ def draw_search(params, rng, noise):
 
 @part
 def weight_of(params, best, policy, action_values, most, action):
-    """The weight of an action, relative to 1 for ``best``: exp(-loss / temperature) within bounds.
+    """The weight of an action: exp(-loss / temperature), 1 for ``best``, the search's choice.
 
-    The loss is relative to the action that the search would play. ``most`` is the largest number
-    in the search's policy, which counts a little too. ``action_values`` are NaN for actions that
-    the search did not try.
+    The loss is what the action is worth less than ``best``, and 0 where it is worth more; to it is
+    added `_PREFERENCE` log(most / policy), where ``most`` is the largest number in the policy. The
+    weight is 0 above ``max_value_loss``, and for an action that the search did not try, whose value
+    is NaN.
     """
     if action == best:
         return 1.0

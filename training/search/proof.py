@@ -3,8 +3,9 @@
 Score-bounded Monte-Carlo tree search (Cazenave and Saffidine, "Score Bounded Monte-Carlo Tree
 Search", 2010; MCTS-Solver, Winands et al. 2008): a finished position has its value as both
 bounds, and so has one that the mover can win at once; a node's bounds are the best for its mover
-among its children's, and an unvisited child may be worth anything. An action that is
-known to be worse than another is pruned: it is not searched, not played and not learnt.
+among its children's, and a child that was not tried may be worth anything. An action that is
+known to be worse than another, or to lose, is pruned: it is not searched, not played and not
+learnt. In a position that is proven lost all actions stay.
 """
 
 from ludarium.envs.engine.rule import compiled
@@ -32,8 +33,8 @@ def update_bounds(nodes, edges, leaf, settings):
         node = nodes[number]
         sign = node.sign
         # Minimax of the bounds in the mover's view: low = max over children of their low, and high
-        # likewise. An unvisited child may be worth anything, -1 to 1.
-        low = -1
+        # likewise. An untried child may be worth anything, -1 to 1, but what was proven stays.
+        low = low_for(node, sign)
         high = -1
         for edge in range(node.first, node.end):
             child = edges[edge].child
@@ -54,8 +55,8 @@ def prune_edges(nodes, edges, node, low, high, score_counts):
     """Prune the edges that are proven to be worse than ``low``, the mover's lower bound.
 
     Until the node is proven, edges that are proven to lose are pruned too. In a proven node only
-    the actions that are proven to keep its value stay; if the score counts too, all that may keep
-    it stay, because one of them may gain more.
+    the actions that are proven to keep its value stay; if ``score_counts``, all that may keep it
+    stay, because one of them may gain more.
     """
     for edge in range(node.first, node.end):
         child = edges[edge].child

@@ -1,8 +1,8 @@
 """PUCT: the selection rule of AlphaZero, with Dirichlet noise at the root.
 
 Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
-through self-play" (Science 2018), supplement. The Q-value of an unvisited action is the network's
-value of the node.
+through self-play" (Science 2018), supplement, with a constant exploration rate, ``c_puct``. The
+Q-value of an unvisited action is the network's value of the node.
 
 When many leaves of one tree wait for the network at the same time, a pending visit counts in the
 exploration term but not in the Q-value (Liu et al., "Watch the Unobserved: A Simple
@@ -62,8 +62,8 @@ def select(root, nodes, edges, settings, number):
 def write_visit_policy(nodes, edges, settings, out):
     """Write the root actions' shares of the visits into ``out`` [A]; 0 for pruned ones.
 
-    In a settled root, all actions that keep its value have equal shares. If all visited actions
-    are pruned, the priors of the others count.
+    In a settled root, all actions that are proven to keep its value have equal shares. If no
+    visited action is left, the priors of the others count.
     """
     node = nodes[0]
     for action in range(len(out)):
@@ -87,9 +87,9 @@ def write_visit_policy(nodes, edges, settings, out):
 
 @compiled
 def choose_edge(root, nodes, edges, settings, rng):
-    """Draw an edge by its visit count to the power 1/temperature.
+    """Draw a root edge by its share in `write_visit_policy`, to the power 1/temperature.
 
-    At temperature 0, and in a greedy search, take the most visited edge.
+    At temperature 0, and in a greedy search, take the edge of the largest share.
     """
     node = nodes[0]
     write_visit_policy(nodes, edges, settings, root.policy)

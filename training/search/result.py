@@ -133,8 +133,8 @@ class Search(Protocol):
 
         Args:
             budget: limits of this call.
-            progress: advanced by 0 now and then, by the calling thread; it may call the other
-                methods.
+            progress: advanced by 0 now and then, by the calling thread; it may call `result`,
+                `lines` and `note`. Once it is stopped, thinking ends soon.
         """
 
     def result(self) -> SearchResult:

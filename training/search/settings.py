@@ -17,7 +17,7 @@ NEVER = 2**31 - 1  # a ply number that no game reaches
 #: Numbers of the algorithms in a record.
 GUMBEL, PUCT = range(len(OPTIONS[0].choices))
 
-#: `SearchSettings`; ``max_score`` is the game's, by which final scores are divided.
+#: `SearchSettings`; ``max_score`` is the game's, at least 1, by which final scores are divided.
 SETTINGS = record_dtype(
     *((each.name, np.float64 if each.value_type is float else np.int32) for each in OPTIONS),
     ("max_score", np.int32),

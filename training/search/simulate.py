@@ -64,7 +64,7 @@ def arguments(game: Game) -> Arguments:
 
 @part
 def show(table, root, state, cache, planes, b):
-    """Write the observation of search ``b``: the position as its player to move sees it."""
+    """Write the observation of search ``b``, the position as its mover sees it, and its hash."""
     observe_as(table, state, int(state.mover), planes[b], root.canonical != 0)
     set_request(cache, b)
 
@@ -117,7 +117,7 @@ def start_search(table, search, canonical):
 
 @part
 def value_of(wdl, score, settings):
-    """The value for a search: win minus loss; ``settings.score`` is the weight of the score."""
+    """The mover's value for a search: (1 - w) (win - loss) + w score, w = ``settings.score``."""
     value = wdl[0] - wdl[2]
     if settings.score > 0:
         value += np.float32(settings.score) * (score - value)
@@ -149,7 +149,7 @@ def evaluate_node(node, edges, value):
 
 @part
 def evaluate_root(search, settings, rng, value):
-    """Call `evaluate_node` for the root, and draw the root noise."""
+    """Call `evaluate_node` for the root, draw its noise, and decide whether play is greedy."""
     roots, nodes, edges, states = search
     root = roots[0]
     evaluate_node(nodes[0], edges, value)
@@ -409,8 +409,8 @@ def advance(
         cache: the network's answers.
         settings_array: structured [1], see `settings.SETTINGS`.
         rngs: int64 [B, 2], generator states.
-        evaluation: an `Evaluation` with B rows, which receives the network's answers.
-        net: the network, see `ludarium.models.kernels.Called`.
+        evaluation: an `Evaluation` with a row for each search, which receives answers of ``net``.
+        net: the network, see `ludarium.models.kernels.Called`, or `NONE`.
         planes: float32 [B, planes, cells], where searches show their requests.
         first, last: searches ``first`` to before ``last``.
         is_answered: whether ``evaluation`` answers the requests that the last call left.
@@ -466,9 +466,9 @@ def choose_root_edge(root, nodes, edges, settings, rng):
 def results(tree, settings_array, rngs, actions, values, visits, action_values, first, last):
     """Read finished searches: action, value, and visits and values of the root actions.
 
-    Values are in the mover's view, see `root_value`. ``visits`` int32 [B, A] must be zero-filled;
-    ``action_values`` float32 [B, A] must be prefilled for actions that were not tried; policies
-    stay in the roots.
+    ``actions`` int64 [B], ``values`` float32 [B], in the mover's view, see `root_value`;
+    ``visits`` int32 [B, A] must be zero-filled; ``action_values`` float32 [B, A] must be prefilled
+    for actions that were not tried; policies stay in the roots.
     """
     settings = settings_array[0]
     for b in range(first, last):

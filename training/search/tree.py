@@ -1,6 +1,6 @@
 """Search trees of B games in parallel, in preallocated arrays.
 
-Node 0 is the root. All values are in player 0's view, so nothing has to be negated
+Node 0 is the root. Values of nodes are in player 0's view, so nothing has to be negated
 on the way up, whoever moves next; ``sign * value`` is the value for the node's mover.
 """
 
@@ -46,8 +46,8 @@ NODE = np.dtype(
 )
 
 #: One legal action in a node. ``child`` is the number of the node it leads to or NO_NODE, ``logit``
-#: the network's, ``prior`` the softmax of the node's logits, ``pruned`` whether the action is
-#: known to be worse than another (see `proof`).
+#: the network's, ``prior`` the softmax of the node's logits, ``pruned`` whether proofs rule the
+#: action out (see `proof`).
 EDGE = np.dtype(
     [
         ("action", np.int16),
@@ -68,7 +68,7 @@ def root_dtype(actions: int) -> np.dtype:
     ``greedy`` whether the best action is played, see `SearchSettings`; ``canonical`` whether the
     network sees positions, and numbers actions, in the canonical frame. By action: ``noise`` of
     the root, and ``policy``, the network's target. ``visited``, ``values``, ``best_unvisited`` and
-    ``unvisited_prior`` are scratch space of `gumbel` and `puct`, for the edges of one node.
+    ``unvisited_prior`` are scratch space of `gumbel`, `puct` and `value`, for one node's edges.
     """
     return np.dtype(
         [
@@ -165,7 +165,7 @@ def is_proven(node):
 
 @compiled
 def is_settled(node, settings):
-    """Whether a search of the node can find nothing more: its exact value is known."""
+    """Whether the outcome of a node is known and all that counts: a search finds nothing more."""
     return is_proven(node) and settings.score == 0
 
 

@@ -36,7 +36,7 @@ BATCH = 32  # leaves of a thread that wait at the same time
 _GROWTH = 8  # root visits for each leaf that may wait: few leaves at first, as little is known
 _FIRST_NODES = 1024
 _NO_LIMIT = 2**31 - 1
-_WAIT = 0.01  # seconds until a thread without a leaf tries again
+_WAIT = 0.01  # most seconds until a thread without a leaf tries again
 
 
 @dataclass
@@ -67,8 +67,10 @@ class TreeSearch(Search):
         evaluate: the network; several threads call it at the same time.
         settings: settings of PUCT and proofs; ``algorithm`` must be "puct".
         batches: the batches of the threads, one for each, from `new_batches`; default: one for
-            each core. With one thread the result depends only on the arguments.
-        memory: bytes that the tree may take; when it is full, the search ends.
+            each core. With one thread the result depends only on the arguments and the number of
+            simulations.
+        memory: bytes that the tree may take, after about its first thousand nodes; when it is full,
+            the search ends.
 
     Attributes:
         batches, memory: as given; may be replaced between calls.
@@ -76,7 +78,8 @@ class TreeSearch(Search):
         is_full: whether the memory is full.
 
     Raises:
-        ValueError: the game is over, or the algorithm is not PUCT.
+        ValueError: the game is over, the algorithm is not PUCT, or an answer of ``evaluate`` is not
+            valid, see `BatchSearch.run`. So do the methods that ask it: `think`, `restart`, `play`.
     """
 
     def __init__(
@@ -149,9 +152,13 @@ class TreeSearch(Search):
     def think(self, budget: Budget, progress: Progress = SILENT) -> None:
         """Continue until the budget is spent, the exact value is known, or memory is full.
 
+        It ends early if ``progress`` is stopped. With a share of the score an exact outcome does
+        not end it.
+
         Args:
             budget: its simulations count the tree's, including those kept from earlier positions.
-            progress: advanced by 0 between batches, by the calling thread; it may call `result`.
+            progress: advanced by 0 between batches, by the calling thread; it may call `result` and
+                `lines`.
 
         Raises:
             BaseException: whatever the network or ``progress`` raised, such as
@@ -302,7 +309,10 @@ class TreeSearch(Search):
         self._receive(batch, Evaluation.empty(0, self.game.num_actions))
 
     def _gather(self, batch: LeafBatch, limit: int) -> None:
-        """Run simulations until enough leaves wait or ``limit`` simulations are done or waiting."""
+        """Run simulations until enough leaves wait or ``limit`` simulations are done or waiting.
+
+        See `leaves.gather`. If the memory is full, this sets ``is_full`` instead.
+        """
         room = min(len(batch.leaves), 1 + int(self._nodes[0]["visits"]) // _GROWTH)
         if not self._make_room(leaves._ATTEMPTS * room):
             self.is_full = True

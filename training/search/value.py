@@ -3,18 +3,18 @@
 AlphaZero's value is the mean of the values that were backed up, so every action counts as often as
 it was simulated. Sequential halving simulates many actions only to reject them, and root noise and
 exploration do the same in PUCT, so the mean is too low for the mover. Inside the tree the mean is
-used, as in mctx: no action is rejected there, and visits follow the improved policy.
+used, as in mctx: nothing is rejected there, and Gumbel's visits follow the improved policy.
 
 The mixed value (equation 33 of Danihelka et al., "Policy improvement by planning with Gumbel", ICLR
-2022) weights Q-values by the prior. It estimates the value of the network's own policy, to replace
-missing Q-values; improvements that the search has found are not in it.
+2022) weights Q-values by the prior. It estimates the value of the network's own policy at the node,
+to replace missing Q-values; better policies that the search has found for it are left out.
 
 The value here is the improved policy's (section 4 there): the completed Q-values weighted by
-softmax(logits + sigma(completed Q)). It does not depend on noise or on the order of visits, so it
-is the same for both algorithms. Its sigma does not rescale Q-values to [0, 1], as the policy
-target's does. Rescaling stretches the small differences between equally good actions until
-the best of them, most often by an error of the network, has nearly all weight, and the value is
-too high. docs/results/solved.md compares them with exact values.
+softmax(logits + sigma(completed Q)). Neither noise nor the order of visits is in this formula, so
+it serves both algorithms. Its sigma never rescales Q-values to [0, 1], as the policy target's does
+by default. Rescaling stretches the small differences between equally good actions until the best
+of them, most often by an error of the network, has nearly all weight, and the value is too high.
+docs/results/solved.md compares the mean and this value with exact values.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def root_value(root, nodes, edges, settings):
     """Value of an evaluated root in the mover's view, in [-1, 1]; the module explains it.
 
     A proven root has its exact value; with a share of the score, a value within its bounds. Actions
-    that are proven to be worse do not count. ``root.visited`` and ``root.values`` are overwritten.
+    that are proven to be worse do not count. The root's scratch space is overwritten.
     """
     # sum_a w(a) q(a) / sum_a w(a), with w(a) = p(a) exp(sigma(q(a)) - max sigma); actions without
     # visits have the mixed value, so they count as one with their priors' sum.
