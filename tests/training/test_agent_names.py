@@ -168,7 +168,7 @@ def test_names_out_of_a_file_run_no_code(game: Game) -> None:
     ("spec", "reason"),
     [
         ("stockfish", "no agent is called 'stockfish'"),
-        ("stockfish", "your own game: register_game;"),
+        ("stockfish", "known after register_game;"),
         ("stockfish:8", "no agent is called 'stockfish:8'"),
         ("", "no agent is called ''"),
         (":5", "no agent is called ':5'"),

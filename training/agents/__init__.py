@@ -1,13 +1,13 @@
 """Agents for the games, from random to trained, with one interface.
 
-Import what is in `__all__` from here. The functions that find agents' files are in `checkpoints`.
+Import what is in `__all__` from here. The module `checkpoints` finds the files of trained agents.
 
     agent = make_agent("uct:1000", game)     # module `names` documents the names
     agent = as_agent(my_function, game)      # a function, or a torch module, of your own
     action = agent.choose(position)          # one position
     actions = agent.actions(states)          # many at once
 
-Only agents with a network of the user's own import torch, and only when they are made.
+The package imports torch only for agents with a network of the user's own, when they are made.
 """
 
 from __future__ import annotations

@@ -104,6 +104,9 @@ class Agent:
             states: structured array [N] of ``game.state_dtype``, of unfinished games; it is not
                 changed.
 
+        Returns:
+            The result, with a row for each position.
+
         Raises:
             ValueError: the agent does not search, or refuses the positions.
         """
@@ -112,7 +115,7 @@ class Agent:
     def select(self, result: SearchResult) -> np.ndarray:
         """The actions to play after a search, int64 [N], by the agent's temperature.
 
-        They are drawn by Gumbel-max: the largest logit plus Gumbel noise.
+        Above 0 they are drawn by Gumbel-max: the largest log(policy) / temperature + Gumbel noise.
         """
         if not self.temperature:
             return result.actions
@@ -143,7 +146,8 @@ class Agent:
             states: structured array [N] of ``game.state_dtype``; it is not changed.
 
         Returns:
-            int64[N], a legal action for each position, -1 where the game is over.
+            int64[N], a legal action for each position, -1 where the game is over, `RESIGN` if a
+            class with `play` resigns.
 
         Raises:
             ValueError: ``states`` is not such an array.
@@ -281,7 +285,7 @@ class InstantSearch(Search):
 
 
 def best_first(position: Position, best: np.ndarray, note: str) -> dict[int | None, str]:
-    """Notes for an `InstantSearch`: those of bool [A] ``best`` first, nothing known of others."""
+    """Notes for an `InstantSearch`: ``note`` for those of bool [A] ``best``, then the others."""
     legal = position.legal_actions
     notes = dict.fromkeys(legal[best[legal]].tolist(), note)
     return notes | dict.fromkeys(legal[~best[legal]].tolist(), "not better")
@@ -303,7 +307,7 @@ class AgentSpec(ABC):
 
     It is the agent's identity: equal specs make agents that play alike, with the same seed. What an
     agent's name means is a spec (`read_agent`), and ``str(spec)`` is the name that `read_agent`
-    reads as the same spec.
+    reads as the same spec, except of objects that have no such name.
 
     A subclass is a kind of agents. It is a frozen dataclass with keywords alone; those of its
     fields that a name can set are made by `setting`.
@@ -413,7 +417,7 @@ class AgentSpec(ABC):
         return None if name is None else make_game(name, **options)
 
     def with_simulations(self, simulations: int | None) -> AgentSpec:
-        """The same spec with a number of simulations for each move, unless its name sets them.
+        """The same spec with a number of simulations for each move, unless its name sets a budget.
 
         Agents without such simulations, and ``None``, change nothing.
         """
@@ -430,6 +434,7 @@ class AgentSpec(ABC):
         Raises:
             ValueError: it cannot play that game.
             FileNotFoundError: there is no such agent.
+            ImportError: it needs a package that is not installed.
         """
 
 

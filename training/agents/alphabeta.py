@@ -22,8 +22,8 @@ from .settings import read_number, setting
 DEFAULT_DEPTH = 4
 MOST_DEPTH = 64
 
-#: A win of player 0 in n plies has the value ``WIN - n``, a win of player 1 ``n - WIN``; every
-#: score is far smaller.
+#: A win of player 0 in n plies has the value ``WIN - n``, a win of player 1 ``n - WIN``; scores
+#: are far smaller by absolute value.
 WIN = templates.WIN
 
 

@@ -129,12 +129,16 @@ class NetworkSpec(AgentSpec):
         return self if self.temperature else replace(self, temperature=temperature, lcb=None)
 
     def searching(self, simulations: int) -> Self:
-        """The same with another number of simulations, in place of a time too; 0: no search."""
+        """The same with another number of simulations, in place of a time too; 0: no search.
+
+        Raises:
+            ValueError: an option of the search was for the time's PUCT.
+        """
         search = self.search if simulations else ()
         return replace(self, simulations=simulations, time=None, lcb=None, search=search)
 
     def make_of(self, game: Game, network: Network | Evaluator, seed: Seed) -> Agent:
-        """Make the agent with a network."""
+        """Make the agent with a network; raise ``ValueError`` if it cannot play that game."""
         agent: NetworkAgent
         given: dict[str, Any] = {"temperature": self.temperature, "settings": self.settings}
         if self.time is not None:
@@ -233,8 +237,8 @@ class ShippedSpec(_OfGame):
 class PocketSpec(_OfGame):
     """The small agent of a game, for programs that ship one.
 
-    A smaller agent in ``shipped/pocket`` replaces the shipped one of the same name. Where there
-    is none, this is the shipped agent.
+    In ``shipped/pocket`` its file has the name of a shipped one and ``-pocket``. Where there is
+    none, this is the shipped agent.
     """
 
     usage = "pocket:GAME"
@@ -280,7 +284,7 @@ class CheckpointSpec(TrainedSpec):
         return named(self.path.resolve().name.removesuffix(_SUFFIX))
 
     def checkpoint_path(self, options: dict[str, Any]) -> Path:
-        """The file itself; see `TrainedSpec.checkpoint_path`."""
+        """The file itself, or the run's; see `TrainedSpec.checkpoint_path`."""
         return find_checkpoint(self.path)
 
 

@@ -16,9 +16,9 @@ game. The first of these rules that matches applies:
 So a file with the name of a kind or a game must be written ``./uct`` or ``./corso``. If such a file
 is a checkpoint or a run, a warning says so.
 
-Another package adds a kind by an entry point, whose name is the word before the colon. It names a
-subclass of `AgentSpec`, or a function of a game and a seed that makes the agent, such as a subclass
-of `Agent`:
+An installed package adds a kind by an entry point, whose name is the word before the colon. Its
+object is a subclass of `AgentSpec`, or a function of a game and a seed that makes the agent, such
+as a subclass of `Agent`:
 
     [project.entry-points."ludarium.agents"]
     mybot = "mine:MyBot"
@@ -96,8 +96,8 @@ def as_agent(
 
     Args:
         player: an `Agent`, which is returned as it is; a spec or an agent's name; a subclass of
-            `Agent`, or a function of a game and a seed that makes one, recognised by the names of
-            its parameters ``game`` and ``seed``; a torch module, or a class of one that takes no
+            `Agent`, or a function that makes one, recognised by its first parameters, ``game`` and
+            ``seed``; a torch module, or a class of one that takes no
             arguments; or a `Policy`, any other function, from a position to an action. A module
             takes float32 [B, *game.observation_shape] and returns policy logits [B, num_actions];
             or a tuple of these and values [B] for the player to move in [-1, 1]; or, like a network
@@ -114,7 +114,7 @@ def as_agent(
 
     Raises:
         ValueError: ``player`` is nothing that can play, it cannot play this game, or it takes no
-            settings and some are given.
+            settings or no other name, and some are given.
         FileNotFoundError, ImportError: see `make_agent`.
     """
     game = as_game(game, {})
@@ -126,8 +126,8 @@ def as_agent(
     settings = {key: value for key, value in settings.items() if value is not None}
     if isinstance(player, Agent | AgentSpec | str) and (settings or name is not None):
         raise ValueError(
-            "an agent and its name take no settings here; a name may hold them, such as "
-            "corso?simulations=64"
+            "an agent and its name take no settings and no other name here; a name may hold "
+            "settings, such as corso?simulations=64"
         )
     return spec_of(player, name, **settings).make(game, seed)
 
@@ -219,8 +219,8 @@ def read_agent(name: str, from_file: bool = False) -> AgentSpec:
     if spec is None:
         raise ValueError(
             f"no agent is called {quoted(name, 20)}, nor a game or file"
-            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; your "
-            f"own game: register_game; {accepted()}"
+            f"{did_you_mean(word, [*_KINDS, *_installed_kinds(), *GAMES])}; a "
+            f"game of your own is known after register_game; {accepted()}"
         )
     if not isinstance(spec, CheckpointSpec):
         _warn_of_hidden_files(name, word)
@@ -356,7 +356,7 @@ FORMS_WITHOUT_KIND = (
     (CheckpointSpec.usage, CheckpointSpec.help),
 )
 
-#: The kinds of this package, by the word with which their names begin.
+#: The kinds of this folder, by the word with which their names begin; others are entry points.
 _KINDS: dict[str, type[AgentSpec]] = {
     re.split(r"\W", kind.usage, maxsplit=1)[0]: kind
     for kind in (

@@ -49,8 +49,9 @@ class NetworkAgent(Agent):
             game that has one.
 
     Raises:
-        ValueError: ``simulations`` or ``temperature`` is out of range, or a share of the score is
-            given in a game without one.
+        ValueError: ``simulations``, ``seed`` or ``temperature`` is out of range, a share of the
+            score is given in a game without one, the trees would take more memory than is free, or
+            see `ludarium.models.InferenceEngine`.
     """
 
     def __init__(
@@ -88,7 +89,8 @@ class NetworkAgent(Agent):
         """Search positions; see `Agent.search`.
 
         Raises:
-            ValueError: a position is finished.
+            ValueError: a position is finished, or the network's answer is not valid, see
+                `BatchSearch.run`.
         """
         states = self._unfinished(states)
         if self._batch_search is not None:
@@ -96,7 +98,7 @@ class NetworkAgent(Agent):
         return self.policy(states)
 
     def policy(self, states: np.ndarray) -> SearchResult:
-        """What the network alone tells of unfinished positions: its policy is the search's."""
+        """What the network alone tells of unfinished positions, its policy as the search's."""
         states = self._check(states)
         masks = np.empty((len(states), self.game.num_actions), np.int8)
         self.game.kernels.legal_actions(self.game.tables, states, masks)

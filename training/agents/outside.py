@@ -396,6 +396,6 @@ def _evaluation_of(answer: Any, count: int, name: str, needs_values: bool) -> Ev
         score = others[1].reshape(-1) if len(others) == 2 else np.full(count, np.nan, np.float32)
         return Evaluation(logits, wdl, score)
     if not others and needs_values:
-        raise ValueError(f"{name} returned no values, which a search needs: simulations=0")
+        raise ValueError(f"{name} returned no values, which a search needs: play without a search")
     values = others[0].reshape(-1) if others else np.zeros(count, np.float32)
     return Evaluation.of_values(logits, values)

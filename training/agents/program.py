@@ -238,7 +238,7 @@ def _words(command: str, posix: bool = os.name == "posix") -> list[str]:
 
 
 class ProgramAgent(Agent):
-    """Asks a program that thinks about whole games: it is told moves, not positions.
+    """Asks a program that thinks about whole games: it is told all moves, and where they begin.
 
     The program is told the budget's simulations and seconds, if there are any. The program starts
     and ends with this object; a copy of this object starts its own. A program that fails is ended,

@@ -76,7 +76,7 @@ def text_of(value: object) -> str:
 
 
 def _number_text(value: float) -> str:
-    """The shortest text of a number, without ``.0``."""
+    """A text that is read as this number, without ``.0`` if the number is below a million."""
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
 

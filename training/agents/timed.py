@@ -65,8 +65,9 @@ class TimedNetworkAgent(NetworkAgent):
             `TreeSearch.result`.
 
     Raises:
-        ValueError: ``seconds``, ``temperature`` or ``lcb`` is out of range; ``lcb`` is given with
-            ``temperature``, or a share of the score in a game without one.
+        ValueError: ``seconds``, ``temperature``, ``seed`` or ``lcb`` is out of range; ``lcb`` is
+            given with ``temperature``, or a share of the score in a game without one; or see
+            `ludarium.models.InferenceEngine`.
     """
 
     def __init__(

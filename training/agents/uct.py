@@ -46,7 +46,7 @@ class UCTAgent(Agent):
         name, seed, temperature: see `Agent`.
 
     Raises:
-        ValueError: ``exploration`` or the playouts are out of range.
+        ValueError: ``exploration``, ``seed``, ``temperature`` or the playouts are out of range.
     """
 
     def __init__(

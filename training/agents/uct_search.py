@@ -22,7 +22,7 @@ MOST_PLAYOUTS = 10_000_000  # playouts of one search
 MOST_NODES = 1 << 22  # nodes of one tree: 134 MB
 _ILLEGAL = -(1 << 62)  # rank of an illegal action
 _SPREADS = 1 << 12  # kept in a table, as most nodes have fewer visits
-_TASK_PLAYOUTS = 4096  # playouts for which it is worth to wake a thread
+_TASK_PLAYOUTS = 4096  # playouts for which it is worth waking a thread
 _CALL_SECONDS = 0.002  # target for the duration of a kernel's call
 _MOST_PLAYOUTS_AT_ONCE = 1 << 14  # in a kernel's call
 
@@ -31,8 +31,8 @@ class UCTSearch(Search):
     """Searches positions, each in one tree or in several whose visits are added up.
 
     Several trees are root parallelisation (Chaslot, Winands and van den Herik, "Parallel
-    Monte-Carlo Tree Search", 2008). As many trees as there are cores grow at the same time. A
-    search can be continued if there are no more.
+    Monte-Carlo Tree Search", 2008). As many trees as there are cores grow at the same time. If
+    there are no more trees than cores, the search can be continued; else it starts over.
 
     Args:
         game: the rules.
@@ -102,7 +102,8 @@ class UCTSearch(Search):
         Args:
             budget: its simulations are the playouts for each position, in all its trees together.
                 Its seconds are for each position, which are then searched one per thread.
-            progress: advanced by 0 now and then, by the calling thread; it may call `result`.
+            progress: advanced by 0 now and then, by the calling thread; it may call `result` and
+                `lines`. Once it is stopped, the search ends soon.
         """
         part = progress.part()
         started = time.perf_counter()
@@ -199,7 +200,7 @@ class UCTSearch(Search):
         number = int(self._searches.counts[:, templates.VISITS, action].argmax())
         tree, line = self._searches.nodes[number], [action]
         if self._searches.searched[number] != number:
-            return (action,)  # nothing has been searched
+            return (action,)  # nothing has been searched, or the tree is another search's by now
         children = _children(tree, 0)
         node = int(children[np.flatnonzero(tree["action"][children] == action)[0]])
         while len(children := _children(tree, node)) and tree["visits"][children].any():

@@ -13,7 +13,7 @@ from .agent import Agent, AgentSpec, Needs, Seed
 class RandomAgent(Agent):
     """Draws each action uniformly from the legal ones.
 
-    It does not `search`, because making a `SearchResult` takes longer than random games.
+    It does not `search`, because making a `SearchResult` takes longer than drawing an action.
     """
 
     def __init__(self, game: Game, seed: Seed = None) -> None:
@@ -25,7 +25,7 @@ class RandomAgent(Agent):
         return self.draw(states, self._streams(len(states)))
 
     def draw(self, states: np.ndarray, streams: np.ndarray) -> np.ndarray:
-        """The same by streams of random numbers, one for each position, which go on."""
+        """The same by a random stream for each position, int64 [N, 2], which the draws advance."""
         count = len(states)
         chosen = np.empty(count, np.int64)
         self.game.batch_kernels.batch_random_actions(

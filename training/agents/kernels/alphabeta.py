@@ -48,8 +48,8 @@ FRAME = np.dtype(
         np.record,
         [
             ("sign", np.int32),  # +1 if player 0 is to move, -1 if player 1 is
-            ("lower", np.int32),  # alpha: player 0 is sure of at least this value elsewhere
-            ("upper", np.int32),  # beta: player 1 can hold the value to this elsewhere
+            ("lower", np.int32),  # alpha: player 0 is sure of at least this value
+            ("upper", np.int32),  # beta: player 1 can hold the value to this
             ("best", np.int32),  # value of the best action so far
             ("width", np.int32),  # number of legal actions
             ("tried", np.int32),  # how many of them have been tried: they come first
@@ -88,7 +88,7 @@ def open_frame(table, state, frame, actions, keys, history, num_actions):
 
 @part
 def bring_forward(actions, keys, start, end):
-    """Swap the entry with the highest key among ``start`` to ``end`` to the front."""
+    """Swap the entry with the highest key, of ``start`` to before ``end``, to ``start``."""
     highest = start
     for i in range(start + 1, end):
         if keys[i] > keys[highest]:
@@ -177,7 +177,7 @@ def search(
     begin,
     end,
 ):
-    """Search with the workers ``begin`` to ``end``; worker w takes positions w, w + workers, ...
+    """Search with workers ``begin`` to before ``end``; worker w takes positions w, w + workers, ...
 
     Args:
         tables: the game's tables, array of one record.
