@@ -5,7 +5,7 @@ Only `Actors` have another implementation here; loop, learner, replay buffer, ev
 are the same as on one machine. Ray places the processes, restarts those that die, and
 carries weights and positions in its object store:
 
-- the driver, the process that `ludarium train` starts: learner, evaluation, folder;
+- the driver, the process that begins the run: learner, evaluation, folder;
 - self-play actors (`worker`), which play the chunks that the driver orders (`actors`).
 
 Nothing else in ludarium imports Ray, and this package only imports it when it is used.

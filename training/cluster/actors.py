@@ -86,7 +86,11 @@ class ClusterActors(Actors):
         self._staff()
 
     def publish(self, weights: Weights) -> dict[str, Any]:
-        """Send these weights with all further orders; every node gets them once."""
+        """Send these weights with all further orders; every node gets them once.
+
+        Returns:
+            Metrics of the actors since the last version, for the log.
+        """
         self._load(weights)
         metrics = {
             **self._backend_metrics,
@@ -126,7 +130,7 @@ class ClusterActors(Actors):
 
     @property
     def resources(self) -> str:
-        """The actors and their machines."""
+        """Where the learner and the actors run, in words."""
         return f"learner on {self._run.device}, actors on a Ray cluster"
 
     def close(self) -> None:
@@ -207,7 +211,8 @@ class ClusterActors(Actors):
     ) -> None:
         """Order and receive chunks until ``wanted`` positions have come.
 
-        After ``seconds`` any positions are enough. Only a bootstrap, without settings, is stopped.
+        After ``seconds`` any positions are enough. Only a bootstrap, without settings, can be
+        stopped before.
         """
         began = time.perf_counter()
         self._staff()
@@ -223,7 +228,7 @@ class ClusterActors(Actors):
         self._waited += time.perf_counter() - began
 
     def _receive(self) -> bool:
-        """Receive a chunk, if one comes soon; return whether a chunk or news of a start has come.
+        """Receive a chunk that comes within a second; return whether one, or a start's news, came.
 
         Raises:
             ValueError: an actor cannot start, or its chunk is lost.

@@ -32,7 +32,7 @@ class PlayedChunk:
 
     Attributes:
         result: positions of the games that have ended, and counts.
-        version: version of the weights; None of the bootstrap, which needs none.
+        version: version of the weights; None for the bootstrap, which needs none.
         process: number of the process that played it.
         metrics: backend and its distance from PyTorch, for the log; one actor sends it, once
             a version.

@@ -32,7 +32,7 @@ REFERENCE_ELO = 1000.0
 #: Games per match when anchors without a rating are rated.
 ANCHOR_GAMES = 40
 
-#: The games of an evaluation are split into this many parts; each part picks its opponent.
+#: The games of an evaluation are split into this many parts at most; each picks its opponent.
 _PARTS = 4
 #: The agent's name in the fit; it may share its real name with an anchor, but no anchor has this.
 _RATED = ""
@@ -99,8 +99,10 @@ def measure_ratings(
         reference's.
 
     Raises:
-        ValueError: an agent's name means nothing or cannot play this game, or ``games`` is not a
-            positive even number.
+        ValueError: an agent's name means nothing or cannot play this game, a known rating is not
+            finite, or ``games`` is not a positive even number.
+        FileNotFoundError, ImportError: see `make_agent`.
+        StoppedError: ``progress`` was stopped.
     """
     known = dict(known or {}) | {REFERENCE: REFERENCE_ELO}
     pairs = pairs_to_rate(players, known)
@@ -132,6 +134,9 @@ def rate_anchors(
         seed: seed of the matches.
         progress: counts the games.
         keep: called if ratings are missing, with a function that measures them; returns them.
+
+    Raises:
+        ValueError, FileNotFoundError, ImportError, StoppedError: see `measure_ratings`.
     """
     if pairs := pairs_to_rate(anchors, known):
         progress.begin("anchors", len(pairs) * ANCHOR_GAMES)
@@ -171,6 +176,8 @@ def play_anchors(
     Raises:
         ValueError: there are no anchors, one cannot play this game, or ``games`` is not a
             positive even number.
+        FileNotFoundError, ImportError: see `make_agent`.
+        StoppedError: ``progress`` was stopped.
     """
     if not anchors:
         raise ValueError("there are no anchors to play against")

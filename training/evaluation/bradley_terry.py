@@ -40,8 +40,8 @@ class BradleyTerry:
     """The most likely strengths of players, given the results of their games.
 
     Args:
-        results: for two players each the results of the first, who was player_0 in these games (in
-            a fit of points only, either). A pair may occur several times, in either order.
+        results: for two players each the results of the first, who was player_0 in these games
+            (with ``points_only`` in either seat). A pair may occur several times, in either order.
         fixed: Elo points of players whose ratings are known; without any, the mean of all is 0.
         points_only: a draw counts as half a win and half a loss, and moving first is worth nothing:
             the simpler model for results of both seats together.
@@ -213,15 +213,16 @@ def fit_ratings(
 
     A draw is half a win and half a loss, so 400 points stand for 10/11 of the points whatever
     the draws. Anchors are rated in this way, because then `statistics.expected_score` predicts the
-    points against them. A draw is less certain a result than half a win, so intervals are wider
-    than necessary, never narrower.
+    points against them. Games that may be drawn vary less than this model has it, so intervals are
+    wider than necessary, never narrower.
 
     Args:
         results: for two players each the results of the first, in any seats.
         fixed: ratings of players that are known, at least one.
 
     Returns:
-        The rating of each player of ``results`` and of ``fixed``; the latter have empty intervals.
+        The rating of each player of ``results`` and of ``fixed``; the latter's intervals have no
+        width.
 
     Raises:
         ValueError: see `BradleyTerry`.

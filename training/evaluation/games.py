@@ -38,7 +38,8 @@ class Games:
         plies: int64[G], length of each game.
         outcomes: int8[G], constants of `ludarium.envs.engine.rule`; a game that its actions do not
             end was resigned.
-        notes: what the agents say of the moves of each game, by ply; empty if they say nothing.
+        notes: what the agents say of the moves of each game, by the number of actions before each;
+            empty if they say nothing.
     """
 
     game: Game
@@ -132,7 +133,8 @@ class Games:
         Returns:
             A game record (see ``ludarium.envs.engine.record``) with ``players``, the agents'
             names as ``player_0`` and ``player_1``, ``opening_plies``, ``seconds``, and perhaps
-            ``resigned``. The note on a move that was not played stands at the last one.
+            ``resigned`` and ``notes``. The note on a move that was not played stands at the last
+            one.
         """
         begun = self.game, int(self.seeds[number]), self.positions[number]
         record = RecordedGame(*begun, self.moves(number)).to_record()

@@ -33,7 +33,7 @@ def play_match(
     progress: Progress = SILENT,
     openings: Openings | Sequence[str] = (),
 ) -> Games:
-    """Play a match; the same seed and agents give the same match.
+    """Play a match; the same seed and agents give the same match, unless one thinks for a time.
 
     Games 2k and 2k + 1 start from the same opening; the first agent is ``player_0`` in the
     one and ``player_1`` in the other. Openings differ from each other if possible (see
@@ -52,9 +52,10 @@ def play_match(
             games begin in turn, by default without random plies.
 
     Raises:
-        ValueError: ``games`` is not a positive even number or not two for each opening, a text is
-            no position of the game, an agent plays another game, or an agent chose an illegal
-            action; the message says which.
+        ValueError: ``games`` is not a positive even number or not two for each opening, ``seed`` or
+            ``opening_plies`` is out of range, a text is no position of the game, an agent plays
+            another game, or an agent chose an illegal action; the message says which.
+        FileNotFoundError, ImportError: see `as_agent`.
         StoppedError: ``progress`` was stopped.
     """
     check_games(games)
@@ -82,7 +83,7 @@ def check_games(games: int, name: str = "games") -> int:
 def play_games(
     game: Game, agents: tuple[Agent, Agent], openings: Openings, progress: Progress = SILENT
 ) -> Games:
-    """Play a game from each opening, all side by side: every loop in Python that plays whole games.
+    """Play a game from each opening, all side by side.
 
     Args:
         game: the rules.

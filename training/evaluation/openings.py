@@ -42,7 +42,11 @@ class Openings:
     def begun(
         cls, game: Game, seeds: Sequence[int], positions: Sequence[str | None] | None = None
     ) -> Self:
-        """Games that have just begun, at their ``positions`` if there are some."""
+        """Games that have just begun, one for each seed, at their ``positions`` if there are some.
+
+        Raises:
+            ValueError: a text is no position of the game.
+        """
         states = game.new_states(len(seeds))
         positions = positions or (None,) * len(seeds)
         rngs = np.ones((len(seeds), 2), np.int64)
@@ -106,7 +110,8 @@ def draw_openings(
         Openings in which no game is over.
 
     Raises:
-        ValueError: see `check_opening_plies` and `check_positions`.
+        ValueError: ``seed`` is not a seed, there is not enough memory, or see `check_opening_plies`
+            and `check_positions`.
     """
     check_opening_plies(plies)
     check_positions(game, positions)

@@ -1,7 +1,7 @@
 """Statistics of games: a match's result, and numbers with their 95 % intervals.
 
-Each number has one kind of interval: a share or a score Wilson's (`wilson`), a mean of one number
-per game 1.96 standard errors (`mean`, `ratio`), any other statistic of games the bootstrap's
+Each number has one kind of interval: a share or a score Wilson's (`wilson`), a mean over games or
+plies 1.96 standard errors (`mean`, `ratio`), any other statistic of games the bootstrap's
 (`bootstrap`), a rating the profile likelihood's (`bradley_terry`), and the score of pairs of games
 that of the empirical likelihood (``ludarium.arena.sprt``).
 """
@@ -37,7 +37,7 @@ class IntervalEstimate:
 
     Attributes:
         value: the estimate.
-        low, high: ends of the interval; the estimate is between them.
+        low, high: ends of the interval; the estimate is between them, but for some of `bootstrap`.
         count: how many games or positions it rests on.
     """
 
@@ -48,7 +48,7 @@ class IntervalEstimate:
 
     @classmethod
     def known(cls, value: float, count: int = 0) -> IntervalEstimate:
-        """A number that is not estimated: the interval is empty."""
+        """A number that is not estimated: the interval has no width."""
         return cls(value, value, value, count)
 
     @classmethod
@@ -67,7 +67,7 @@ class IntervalEstimate:
         return self.map(lambda number: round(number, digits))
 
     def to_dict(self) -> dict[str, Any]:
-        """The estimate as JSON values, to six significant digits; infinite ones are ``None``."""
+        """The estimate as JSON values, to six significant digits; ``None`` for infinity and NaN."""
         ends = {"value": self.value, "low": self.low, "high": self.high}
         finite = {
             name: rounded(each) if math.isfinite(each) else None for name, each in ends.items()
@@ -133,11 +133,11 @@ def ratio(totals: np.ndarray, counts: np.ndarray) -> IntervalEstimate:
     """The mean of a number that occurs several times in each game, such as one per ply.
 
     Args:
-        totals: float[G], the sum in each game.
+        totals: float[G], the sum in each of at least one game.
         counts: int[G], how many numbers each sum has.
 
     The interval takes the games as independent, but not the numbers within one: the ratio
-    estimator of cluster sampling (W. G. Cochran, "Sampling Techniques", 1977, section 6).
+    estimator of cluster sampling (W. G. Cochran, "Sampling Techniques", 1977, chapter 6).
     """
     games = len(totals)
     centre = float(totals.sum() / max(counts.sum(), 1))

@@ -51,7 +51,8 @@ def read_dimension(text: str) -> tuple[str, BaseDistribution]:
     """Read ``KEY=VALUES``, see the module.
 
     Raises:
-        ValueError: it is not such a text; the message says what is wrong.
+        ValueError: it is not such a text, or the key is the same in all trials; the message says
+            what is wrong.
     """
     key, equals, values = (part.strip() for part in text.partition("="))
     if not (key and equals and values):

@@ -45,9 +45,9 @@ _JOURNAL, _LOCK = "journal.log", "lock"
 _STUDY = "tune"  # name of the study in the journal
 BEST = "best.yaml"  # file of the best configuration
 REASON = "reason"  # attribute of a trial that failed
-_PARTS = 10  # parts of a run; by the first evaluation in each its trial may be pruned
+_PARTS = 10  # parts of a run; by the first evaluation in each after the first it may be pruned
 
-#: Trains a run until its budget is used up or the function returns true after an iteration.
+#: Trains a run until its budget is used up, or the progress is stopped.
 Train = Callable[[TrainingConfig, RunFolder, Progress], RunResult]
 
 
@@ -62,6 +62,10 @@ class TuningPlan:
         grid: try every combination in turn.
         prunes: whether to stop a trial that Optuna's median pruner gives up. Only a trial's first
             run is judged.
+
+    Raises:
+        ValueError: ``trials`` or ``seeds`` is below 1, the configuration has no evaluations, or
+            ``grid`` is given for a range.
     """
 
     space: Space
@@ -73,7 +77,7 @@ class TuningPlan:
     def __post_init__(self) -> None:
         for name in ("trials", "seeds"):
             if getattr(self, name) < 1:
-                raise ValueError(f"--{name} is {getattr(self, name)}; at least 1 is needed")
+                raise ValueError(f"{name} is {getattr(self, name)}; at least 1 is needed")
         if not self.space.config.evaluation.every:
             raise ValueError("evaluation.every is 0: trials are compared by their evaluations")
         if self.grid:
@@ -206,14 +210,15 @@ def tune(
         folder: the search's folder.
         plan: the search's plan.
         train: trains a run.
-        progress: shows the trials and their runs; it is stopped before a trial, or after an
-            iteration of a run.
+        progress: shows the trials and their runs; if it is stopped, the search ends before the next
+            trial, or after an iteration of a run.
 
     Returns:
         Whether all trials have ended.
 
     Raises:
-        ValueError: the folder is in use or holds another search, or no trial could begin.
+        ValueError: the folder is in use or holds another search, no trial could begin, or see
+            `load_study`.
         Exception: whatever ``train`` raised, except a `DivergedError`; the trial continues
             when the search does.
     """

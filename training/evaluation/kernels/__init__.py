@@ -1,3 +1,3 @@
-"""Template kernels of evaluation, specialised on use for one game's rules. Code that plays many
-games from openings imports them.
+"""Template kernels of evaluation, specialised on use for one game's rules. `games` and `match` call
+them; `arena.units` lists them.
 """
