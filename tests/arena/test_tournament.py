@@ -592,6 +592,9 @@ def test_games_that_an_agent_resigns_are_kept_and_read_again(tmp_path: Path) -> 
                 each.notes[len(each.actions)] = "enough"
             return np.where(states["ply"] > 3, RESIGN, self.actions(states))
 
+        def finish(self, games):
+            assert all(each.forfeited_by == each.seat and each.reward == -1 for each in games)
+
     plan = Tournament(("quitter", "random"), games=4)
     game = make_game("corso", size=3)
     first = play_contest(game, plan, {"quitter": Quitter}, folder=tmp_path)

@@ -168,6 +168,11 @@ def test_agents_take_no_positions_at_all_and_strided_ones(corso: Game, spec: str
     assert (agent.actions(states[::2].copy()) == strided).all()
 
 
+def test_a_network_with_a_time_takes_no_positions_too(corso: Game) -> None:
+    found = make_agent("corso?time=1ms", corso).search(corso.new_states(0))
+    assert found.policies.shape == (0, corso.num_actions)
+
+
 def test_no_way_to_pass_positions_compiles_anew(
     corso: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:

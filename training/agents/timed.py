@@ -115,7 +115,7 @@ class TimedNetworkAgent(NetworkAgent):
             at_once = min(len(states), len(self._batches))  # a tree goes with its result
             return self._fresh(states[number : number + 1], batches, at_once)
 
-        return self._think(len(states), search_in)
+        return self._think(len(states), search_in) if len(states) else self.policy(states)
 
     def begin(self, games: Sequence[GameInPlay]) -> None:
         """Divide the memory among these games too."""

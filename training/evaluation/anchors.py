@@ -187,10 +187,8 @@ def play_anchors(
     results = {name: MatchResult() for name in sorted(anchors, key=anchors.__getitem__)}
     for index, part in enumerate(_even_parts(games)):
         anchor = _choose(anchors, results, rating.value)
-        opponent = make_agent(anchor, game)
-        played = play_match(
-            game, agent, opponent, part, derived_seed(seed, index), progress=progress
-        )
+        opponent, part_seed = make_agent(anchor, game), derived_seed(seed, index)
+        played = play_match(game, agent, opponent, part, part_seed, progress=progress)
         results[anchor] += played.result
         met = {name: result for name, result in results.items() if result.games}
         pairings = [(_RATED, name, result) for name, result in met.items()]

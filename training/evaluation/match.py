@@ -145,8 +145,10 @@ def play_games(
                 share = (time.perf_counter() - started) / len(group)
                 resigns = chosen == RESIGN
                 resigned = group[resigns]
-                winners = np.where(before["mover"][resigns], PLAYER_0_WINS, PLAYER_1_WINS)
-                states["outcome"][resigned] = winners
+                losers = before["mover"][resigns]
+                states["outcome"][resigned] = np.where(losers, PLAYER_0_WINS, PLAYER_1_WINS)
+                for n, loser in zip(resigned.tolist(), losers.tolist(), strict=True):
+                    views[n][0].forfeited_by = views[n][1].forfeited_by = loser
                 group, chosen, before = group[~resigns], chosen[~resigns], before[~resigns]
                 # 3. The rules play its actions.
                 after = before.copy()

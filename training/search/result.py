@@ -20,8 +20,8 @@ class Budget:
     """Limits of one call of a search, which ends at the first that is reached.
 
     Attributes:
-        simulations: simulations or playouts in all, including those of earlier calls. 0 asks a
-            network for its policy, without search.
+        simulations: simulations or playouts in all, including those of earlier calls. With 0 a
+            network's agent plays by the policy alone, without search.
         seconds: seconds from the call on.
 
     Raises:
