@@ -244,6 +244,7 @@ def test_settings_of_trained_agents_are_replaced() -> None:
     assert str(numbered.drawing(0.3)) == "corso:128?temperature=0.3"
     assert numbered.drawing(0.3).drawing(0.5) == numbered.drawing(0.3)
     assert str(numbered.searching(0)) == str(timed.searching(0)) == "corso:0"
+    assert str(timed.searching(16)) == "corso:16?algorithm=puct&c_puct=2"
     assert str(timed.drawing(0.3)) == "corso?time=1ms&temperature=0.3&c_puct=2"
     study = begin_study(TicTacToe(), TINY)
     assert str(study.varied_player) == study.strong_name == "uct:40"

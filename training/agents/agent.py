@@ -285,7 +285,7 @@ class InstantSearch(Search):
 
 
 def best_first(position: Position, best: np.ndarray, note: str) -> dict[int | None, str]:
-    """Notes for an `InstantSearch`: ``note`` for those of bool [A] ``best``, then the others."""
+    """Notes for an `InstantSearch`: ``note`` for each of bool [A] ``best``, then for the others."""
     legal = position.legal_actions
     notes = dict.fromkeys(legal[best[legal]].tolist(), note)
     return notes | dict.fromkeys(legal[~best[legal]].tolist(), "not better")

@@ -129,12 +129,10 @@ class NetworkSpec(AgentSpec):
         return self if self.temperature else replace(self, temperature=temperature, lcb=None)
 
     def searching(self, simulations: int) -> Self:
-        """The same with another number of simulations, in place of a time too; 0: no search.
-
-        Raises:
-            ValueError: an option of the search was for the time's PUCT.
-        """
-        search = self.search if simulations else ()
+        """The same with another number of simulations, in place of a time too; 0: no search."""
+        # The algorithm of a time, PUCT, is named now.
+        kept = {"algorithm": self.settings.algorithm, **dict(self.search)} if simulations else {}
+        search = tuple(kept.items())
         return replace(self, simulations=simulations, time=None, lcb=None, search=search)
 
     def make_of(self, game: Game, network: Network | Evaluator, seed: Seed) -> Agent:
@@ -237,8 +235,8 @@ class ShippedSpec(_OfGame):
 class PocketSpec(_OfGame):
     """The small agent of a game, for programs that ship one.
 
-    In ``shipped/pocket`` its file has the name of a shipped one and ``-pocket``. Where there is
-    none, this is the shipped agent.
+    Its file lies in ``shipped/pocket``, called like the shipped agent's and ``-pocket``. Where
+    there is none, this is the shipped agent.
     """
 
     usage = "pocket:GAME"

@@ -114,7 +114,7 @@ def as_agent(
 
     Raises:
         ValueError: ``player`` is nothing that can play, it cannot play this game, or it takes no
-            settings or no other name, and some are given.
+            settings or no other name, and one is given.
         FileNotFoundError, ImportError: see `make_agent`.
     """
     game = as_game(game, {})

@@ -116,7 +116,6 @@ class UCTSpec(AgentSpec):
         """Make the agent for ``game``; see `AgentSpec.make`."""
         if self.time is not None:
             check_duration(self.time)
-        budget = Budget(self.playouts, self.time)
-        agent = UCTAgent(game, budget, self.exploration, self.label, seed)
+        agent = UCTAgent(game, Budget(self.playouts, self.time), self.exploration, self.label, seed)
         agent.thinker = self.subject
         return agent

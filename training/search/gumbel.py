@@ -146,7 +146,7 @@ def sigma_scale(settings, max_visits):
 
 @compiled
 def transform_values(root, nodes, edges, settings, number, visited):
-    """Find sigma(completed Q) of a node's edges, in place of the completed Q of `complete_values`.
+    """Find sigma(completed Q) of a node's edges: ``root.values`` gets that of the visited ones.
 
     Returns:
         sigma of the mixed value.

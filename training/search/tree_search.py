@@ -69,8 +69,8 @@ class TreeSearch(Search):
         batches: the batches of the threads, one for each, from `new_batches`; default: one for
             each core. With one thread the result depends only on the arguments and the number of
             simulations.
-        memory: bytes that the tree may take, after about its first thousand nodes; when it is full,
-            the search ends.
+        memory: bytes that the tree may take, but for room for a thousand nodes, which it always
+            has; when it is full, the search ends.
 
     Attributes:
         batches, memory: as given; may be replaced between calls.
@@ -79,7 +79,7 @@ class TreeSearch(Search):
 
     Raises:
         ValueError: the game is over, the algorithm is not PUCT, or an answer of ``evaluate`` is not
-            valid, see `BatchSearch.run`. So do the methods that ask it: `think`, `restart`, `play`.
+            valid, see `BatchSearch.run`; `restart`, `think` and `play` raise it for that too.
     """
 
     def __init__(
