@@ -285,7 +285,7 @@ class InstantSearch(Search):
 
 
 def best_first(position: Position, best: np.ndarray, note: str) -> dict[int | None, str]:
-    """Notes for an `InstantSearch`: ``note`` for each of bool [A] ``best``, then for the others."""
+    """Notes for an `InstantSearch`: ``note`` for the actions in bool [A] ``best``, others last."""
     legal = position.legal_actions
     notes = dict.fromkeys(legal[best[legal]].tolist(), note)
     return notes | dict.fromkeys(legal[~best[legal]].tolist(), "not better")
@@ -447,6 +447,8 @@ def require_different(specs: Sequence[AgentSpec]) -> None:
 
 def labels_of(specs: Iterable[AgentSpec]) -> dict[AgentSpec, str]:
     """Labels of agents that meet: their own, or their whole names where two agents' are alike.
+
+    Where even these are alike, they get numbers.
 
     So the agent of ``runs/corso`` and the shipped one, both ``corso:64`` in tables, are told apart.
     """

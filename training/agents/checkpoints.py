@@ -130,7 +130,7 @@ class NetworkSpec(AgentSpec):
 
     def searching(self, simulations: int) -> Self:
         """The same with another number of simulations, in place of a time too; 0: no search."""
-        # The algorithm of a time, PUCT, is named now.
+        # A time means PUCT, simulations mean Gumbel: so the algorithm is named.
         kept = {"algorithm": self.settings.algorithm, **dict(self.search)} if simulations else {}
         search = tuple(kept.items())
         return replace(self, simulations=simulations, time=None, lcb=None, search=search)

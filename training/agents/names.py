@@ -97,11 +97,11 @@ def as_agent(
     Args:
         player: an `Agent`, which is returned as it is; a spec or an agent's name; a subclass of
             `Agent`, or a function that makes one, recognised by its first parameters, ``game`` and
-            ``seed``; a torch module, or a class of one that takes no
-            arguments; or a `Policy`, any other function, from a position to an action. A module
-            takes float32 [B, *game.observation_shape] and returns policy logits [B, num_actions];
-            or a tuple of these and values [B] for the player to move in [-1, 1]; or, like a network
-            in training, of these, logits [B, 3] of win, draw and loss, and perhaps scores [B].
+            ``seed``; a torch module, or a class of one that takes no arguments; or a `Policy`, any
+            other function, from a position to an action. A module takes float32 [B,
+            *game.observation_shape] and returns policy logits [B, num_actions]; or a tuple of these
+            and values [B] for the player to move in [-1, 1]; or, like a network in training, of
+            these, logits [B, 3] of win, draw and loss, and perhaps scores [B].
         game: the rules, or a game's name.
         seed: seed of its random numbers.
         name: the name in tables of a function or module; default: its own.

@@ -112,7 +112,7 @@ class TimedNetworkAgent(NetworkAgent):
         states = self._unfinished(states)
 
         def search_in(number: int, batches: list[LeafBatch]) -> TreeSearch:
-            at_once = min(len(states), len(self._batches))  # a tree goes with its result
+            at_once = min(len(states), len(self._batches))  # trees that have answered are dropped
             return self._fresh(states[number : number + 1], batches, at_once)
 
         return self._think(len(states), search_in) if len(states) else self.policy(states)

@@ -25,8 +25,9 @@ def write_schedule(considered, simulations, out):
 
     Entry ``s`` of ``out`` is the count for simulation ``s``: of the ``considered`` actions with as
     many visits, the best one is next. The budget is shared equally between about log2(considered)
-    phases, and each phase keeps the better half of its actions (Karnin et al. 2013). So all that
-    are left have equally many visits after each pass over them.
+    phases, and each phase keeps the better half of its actions (Karnin, Koren and Somekh, "Almost
+    Optimal Exploration in Multi-Armed Bandits", 2013). So all that are left have equally many
+    visits after each pass over them.
     """
     if considered <= 1:
         for simulation in range(simulations):

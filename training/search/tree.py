@@ -20,12 +20,12 @@ NO_EDGE = -1
 
 #: One node of a tree, without its position and edges. ``parent`` NO_NODE for the root; ``visits``
 #: how many values were backed up through the node, its own included; ``sign`` +1 if player 0 is
-#: to move, else -1; ``value`` and ``value_sq`` the means of the values and of their squares;
-#: ``raw_value`` and ``draw`` the network's value and probability of a draw; ``lower``, ``upper``
-#: bounds of the exact outcome, proven where they meet; ``evaluated`` whether the network has
-#: answered; ``pending`` simulations through the node that wait for the network, counted only where
-#: many leaves of one tree wait at a time (see `leaves`). The node's edges, one for each legal
-#: action, are numbered from ``first`` to before ``end``.
+#: to move, else -1; ``value`` and ``value_sq`` the means of the values and of their squares, or an
+#: exact value, once backed up, and its square; ``raw_value`` and ``draw`` the network's value and
+#: probability of a draw; ``lower``, ``upper`` bounds of the exact outcome, proven where they meet;
+#: ``evaluated`` whether the network has answered; ``pending`` simulations through the node that
+#: wait for the network, counted only where many leaves of one tree wait at a time (see `leaves`).
+#: The node's edges, one for each legal action, are numbered from ``first`` to before ``end``.
 NODE = np.dtype(
     [
         ("parent", np.int32),
