@@ -448,9 +448,8 @@ def require_different(specs: Sequence[AgentSpec]) -> None:
 def labels_of(specs: Iterable[AgentSpec]) -> dict[AgentSpec, str]:
     """Labels of agents that meet: their own, or their whole names where two agents' are alike.
 
-    Where even these are alike, they get numbers.
-
     So the agent of ``runs/corso`` and the shipped one, both ``corso:64`` in tables, are told apart.
+    Where whole names are alike too, they get numbers.
     """
     names = {spec: escaped(str(spec)) for spec in specs}
     shared = Counter(spec.label for spec in names)

@@ -1,8 +1,8 @@
 """How a level of strength errs: noise on its search, and a random choice of the move.
 
 Template functions (see ``ludarium.envs.engine.compile``), which are the same in Python, WebAssembly
-and the C library. Numbers are float64, and sums are formed in the order of the actions, so the same
-seed gives the same move on every machine.
+and the C library. They compute in float64, and form sums in the order of the actions, so the same
+seed and search give the same move on every machine.
 """
 
 from __future__ import annotations
