@@ -292,7 +292,7 @@ def room_in(resources: Mapping[str, float], cluster: ClusterConfig) -> int:
 
 
 def part_of(config: AlphaZeroConfig, actors: int, games: int) -> AlphaZeroConfig:
-    """The configuration of one of ``actors`` actors, which play ``games`` games in turn.
+    """The configuration of one of ``actors`` actors, which play ``games`` sets of options in turn.
 
     Its numbers of positions, also for the bootstrap, are those of a chunk.
     """

@@ -159,7 +159,7 @@ def play_anchors(
     The games are played in up to four parts. In each, the agent meets one of the two anchors
     nearest to the current estimate of its rating: the one that it has met in fewer games. If its
     expected score against the second nearest is below 5 % or above 95 %, it meets the nearest.
-    The same arguments give the same games.
+    The same arguments give the same games, unless an agent thinks for a time.
 
     Args:
         game: the rules.

@@ -86,7 +86,7 @@ class Games:
 
     @property
     def caveat(self) -> str | None:
-        """Why intervals are not reliable, in words for people; ``None`` if they are."""
+        """Why intervals are not reliable, in words for people; ``None`` if all games differ."""
         games, distinct = len(self), self.distinct
         if distinct <= 2 < games:
             return (
