@@ -4,8 +4,8 @@ In every game ``uct:1000`` has `REFERENCE_ELO` points, and a difference of 400 p
 expected score of 10/11. Ratings of different games, or of different options of one game, cannot be
 compared.
 
-The package ships the ratings of some baselines (``ratings.json``). A training run that needs others
-measures them when it starts (`measure_ratings`).
+The package ships the ratings of some baselines (``ratings.json``). A training run, or a learning
+curve, that needs others measures them when it starts (`measure_ratings`).
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ class TreeSearch(Search):
         evaluate: the network; several threads call it at the same time.
         settings: settings of PUCT and proofs; ``algorithm`` must be "puct".
         batches: the batches of the threads, one for each, from `new_batches`; default: one for
-            each core. With one thread the result depends only on the arguments and the number of
-            simulations.
+            each core. With one thread, equal arguments and equal budgets without seconds give the
+            same result.
         memory: bytes that the tree may take, but for room for a thousand nodes, which it always
             has; when it is full, the search ends.
 
