@@ -42,7 +42,7 @@ _SYNONYMS = {
     **{"selfplay": "train", "self-play": "train", "resume": "train", "serve": "play"},
     **{"sprt": "compare", "compile": "code", "upload": "push", "uci": "engine"},
 }
-#: Commands that need more than the extra "train", and the extra that each needs instead.
+#: The extra that is named where one of these commands lacks a package; for others it is "train".
 _EXTRAS = {"export": "export", "tune": "tune"}
 #: Packages of "train", which commands import only when they need them.
 _TRAIN = ("matplotlib", "sb3_contrib", "stable_baselines3", "tensorboard", "torch", "yaml")
@@ -100,7 +100,16 @@ ludarium --network-module mine:Net train corso --config mine.yaml."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit status.
 
-    It is 2 for a user's error, `STOPPED` after Ctrl-C, and `UNREAD` if nobody reads the output.
+    The status is 2 for a user's error or too little memory, `UNREAD` if nobody reads the output,
+    and `STOPPED` where Ctrl-C cut the work short. Each command's help tells where it is 1.
+
+    Args:
+        arguments: the words after ``ludarium``; default: those of this process, whose signals then
+            act as `interrupt` says.
+
+    Raises:
+        SystemExit: the help or the version was printed.
+        ImportError: an import fails that no extra of the package mends.
     """
     if arguments is None:
         interrupt_by_signals()
@@ -143,7 +152,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _ready_streams() -> None:
     """Make the standard streams take any text, such as names of files that are not UTF-8.
 
-    A closed standard input is an empty one, and writing to a closed standard output is an error.
+    A closed standard input is then an empty one; writing to a closed standard output is an error,
+    and what is written to a closed standard error is lost.
     """
     for name, mode, errors in (
         ("stdin", "r", "surrogateescape"),
@@ -163,7 +173,7 @@ class _Parser(argparse.ArgumentParser):
     _given: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
-        """See `argparse.ArgumentParser.error`; an unknown option is reported first."""
+        """Raise ``ValueError``; an unknown option is reported rather than a missing argument."""
         if message.startswith("the following arguments are required"):
             for word in self._given:
                 if word.startswith("--") and not self._begins_option(word.partition("=")[0]):

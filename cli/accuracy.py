@@ -54,11 +54,11 @@ are from the exact ones, without search and with it.
   ludarium accuracy runs/corso --by uct:200           positions from games of uct:200
   ludarium accuracy uct:1000 --game onyx --option size=6 --positions 200
 
-Osiron has a table of all positions. In the other games the positions are searched to the end of the
-game, so they come from the later part of games, and finding them takes some time. The positions of
---test hard come from games of strong agents; in each at most {_FEW} of the moves keep the value,
-none wins at once, and not every wrong one is refuted at once. --save keeps the positions as lines
-of JSON, which --test reads again."""
+Osiron has a table of all positions in which all pieces are placed. In the other games the positions
+are searched to the end of the game, so they come from the later part of games, and finding them
+takes some time. The positions of --test hard come from games of strong agents; in each at most
+{_FEW} of the moves keep the value, none of these wins at once, and not every wrong one is refuted
+at once. --save keeps the positions as lines of JSON, which --test reads again."""
 
 #: Options that select which positions to make, and so have no meaning for positions that are read.
 _MAKING = ("positions", "by", "only_choices", "only_hard", "limit", "seed")
@@ -69,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "agent",
         metavar="AGENT",
-        help="agent whose moves are compared, and its values if it searches with a network (not "
-        "level:)",
+        help="agent whose moves are compared, and its values too if it has a network (those of "
+        "level: are not compared)",
     )
     parser.add_argument(
         "--test",
@@ -99,15 +99,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only-hard",
         action="store_true",
         default=None,
-        help=f"only positions where at most {_FEW}% of the moves keep the value, none wins at "
-        "once, and not every wrong one is refuted at once",
+        help=f"only positions where at most {_FEW}% of the moves keep the value, none of these "
+        "wins at once, and not every wrong one is refuted at once",
     )
     parser.add_argument(
         "--simulations",
         type=_read_simulations,
         default=str(DEFAULT_SIMULATIONS),
         metavar="N,...",
-        help="the agent's simulations per move (default %(default)s); 16,100 measures it with each",
+        help="simulations per move if AGENT sets none (default %(default)s); 16,100: with each",
     )
     add_limit(parser, LIMIT)
     add_seed(parser, f"seed of the positions (default {_SEED})", None)
@@ -163,7 +163,8 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _answers(agent: Agent, test: ExactTest) -> tuple[np.ndarray, np.ndarray | None]:
-    """The actions that an agent chooses, and its values; None unless a network is searched."""
+    """The actions that an agent chooses, int64 [N], and its values, float [N]; None for agents
+    other than a `NetworkAgent`."""
     if not isinstance(agent, NetworkAgent):
         return chosen_actions(agent, test), None
     return _chosen(agent, agent.search(test.states))
@@ -197,7 +198,8 @@ def _stored_test(given: argparse.Namespace, game: Game) -> ExactTest:
 
 
 def _accuracies(actions: np.ndarray, test: ExactTest) -> dict[str, IntervalEstimate]:
-    """Accuracy on all positions, on those where a move can lose value, on won and drawn ones."""
+    """Accuracy on all positions, on those where a move loses value, and on the won and the drawn
+    ones of these."""
     kept, choice = moves_that_keep(actions, test), test.has_choice
     return {
         "all": accuracy(kept),

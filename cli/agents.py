@@ -26,7 +26,8 @@ from .result import Result
 
 HELP = "list the agents and how to name them"
 DESCRIPTION = """\
-List the names that every AGENT argument accepts, and the shipped agents with their levels.
+List the names that AGENT arguments accept (some only trained agents), and the shipped agents with
+their levels.
 
   ludarium agents                                     all of them
   ludarium agents onyx                                the shipped agents of one game
@@ -67,7 +68,7 @@ def run(given: argparse.Namespace) -> Result:
     lines = [
         text_table(None, forms, left=(0, 1)),
         "",
-        "settings, as in corso?simulations=100&temperature=0.5 (GAME and PATH: as shipped):",
+        "settings, as in corso?simulations=100&temperature=0.5 (GAME, PATH: those of shipped):",
         text_table(None, _settings(kinds), left=(0, 1, 2)),
         "",
         "shipped agents:",

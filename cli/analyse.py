@@ -42,10 +42,10 @@ _REFRESH = 0.25  # seconds between two refreshes
 
 HELP = "analyse a position or a game by an agent"
 DESCRIPTION = f"""\
-Print an agent's analysis of a position: every legal move with its value, the chances of a win, a
-draw and a loss, the visits of the search, the network's first guess (prior), and the best play
-after the move. Values are for the player to move, from 1, a win, to -1, a loss. A tree search uses
-all cores; on a terminal the table is refreshed meanwhile. alphabeta and perfect answer at once.
+Print an agent's analysis of a position: every legal move with what the agent knows: its value, the
+chances of a win, a draw and a loss, the visits of the search, the network's first guess (prior),
+and the best play after it. Values are for the player to move, from 1, a win, to -1, a loss. A tree
+search uses all cores, and refreshes its table on a terminal; others print theirs at the end.
 
   ludarium analyse corso --moves "c3 b2"
   ludarium analyse corso --moves "c3 b2" --seconds 10
@@ -59,7 +59,7 @@ moves that lost most.
 
   ludarium analyse corso --record game.json --picture game.svg
 
-Without --agent the shipped agent is used, or uct if there is none. Ctrl-C ends the search and
+Without --agent the shipped agent is used, or uct if none fits. Ctrl-C ends the search and
 prints the results so far. For exact values, see `ludarium probe`; for programs, `ludarium engine`.
 
 {AGENTS_HELP}"""

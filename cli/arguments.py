@@ -49,7 +49,7 @@ def read_bytes(text: str) -> int:
 
 
 def read_count(text: str) -> int:
-    """Read a whole number, also written as ``1e7``."""
+    """Read a whole number from 0 to below 1e18, also written as ``1e7``."""
     if text.isascii() and text.isdecimal() and len(text) <= 18:
         return int(text)  # all digits count, even beyond a float's
     try:
@@ -58,7 +58,7 @@ def read_count(text: str) -> int:
         number = -1.0
     if not 0 <= number < 1e18 or number != int(number):
         raise argparse.ArgumentTypeError(
-            f"{text!r:.40} is not a whole number from 0 to 1e18, such as 5000000 or 5e6"
+            f"{text!r:.40} is not a whole number from 0 to below 1e18, such as 5000000 or 5e6"
         )
     return int(number)
 
@@ -104,15 +104,15 @@ def add_seed(parser: argparse.ArgumentParser, about: str, default: int | None = 
 
 
 def add_limit(parser: argparse.ArgumentParser, default: int) -> None:
-    """Add ``--limit``, how far exact values of a position are searched; absent it is None."""
-    told = f"search limit for each position (default {default:,}); more goes farther back"
+    """Add ``--limit``, how many positions a search for exact values visits; absent it is None."""
+    told = f"most positions searched to solve one (default {default:,}); more solves earlier ones"
     parser.add_argument("--limit", type=read_positive, metavar="N", help=told)
 
 
 def add_position(parser: argparse._ActionsContainer, about: str) -> None:
     """Add ``--position``, the text of a position."""
     parser.add_argument(
-        "--position", metavar="TEXT", help=f"{about}, as docs/guide/positions.md writes it"
+        "--position", metavar="TEXT", help=f"{about}, as the guide's page on positions writes it"
     )
 
 
@@ -181,7 +181,7 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
         type=read_positive,
         default=available_cores(),
         metavar="N",
-        help="number of threads; default: one per core",
+        help="number of threads; default: one for each core that this process may use",
     )
 
 
@@ -208,8 +208,8 @@ def add_positions(parser: argparse.ArgumentParser) -> None:
         "--positions",
         type=_read_positions,
         metavar="FILE",
-        help="games begin in turn at the positions of a file, one in each line, as "
-        "docs/guide/positions.md writes them; each is played from both seats",
+        help="games begin in turn at the positions of a file, one in each line, as the guide's "
+        "page on positions writes them; each is played from both seats",
     )
 
 

@@ -141,7 +141,14 @@ def run(given: argparse.Namespace) -> Result:
 def measure(
     game: Game, config: AlphaZeroConfig, seconds: float, checkpoint: Checkpoint | None = None
 ) -> dict[str, Any]:
-    """All figures of one game. The network is the checkpoint's, or a fresh one."""
+    """All figures of one game. The network is the checkpoint's, or a fresh one.
+
+    Args:
+        game: the rules.
+        config: its network (without ``checkpoint``), self-play, backend, device and seed count.
+        seconds: seconds of self-play.
+        checkpoint: the network to measure.
+    """
     from ludarium.training.alphazero.actors import search_settings
     from ludarium.training.alphazero.self_play import (
         SelfPlay,

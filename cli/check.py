@@ -30,8 +30,8 @@ program, as the test that `ludarium new` writes does.
   ludarium check noughts --json              for programs: findings of each game
 
 The exit status is 0 if nothing is wrong, 1 if something is, 2 if there is no such module, game or
-option. Where nothing is compiled, as with LUDARIUM_CODE=plain, a line says that this was not
-compared."""
+option. Where nothing is compiled, as with LUDARIUM_CODE=plain, a line says that compiled code was
+not compared."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +58,7 @@ def run(given: argparse.Namespace) -> Result:
     """Check the games.
 
     Raises:
-        ValueError: there is no such module, game or option.
+        ValueError: there is no such module, game or option, or the game refuses an option's value.
     """
     name, options = given.module, read_options(given.option)
     kinds = [find_game(name)] if name in GAMES else find_games("check", name)
@@ -87,7 +87,11 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _findings(game_class: type[Game], options: dict[str, Any], games: int, seed: int) -> list[str]:
-    """What is wrong with a game, from its class on."""
+    """What is wrong with a game; a class that cannot be made is such a finding.
+
+    Raises:
+        ValueError: the game has no such option, or an option is given and it cannot be made.
+    """
     try:
         game = game_class(**options)
     except Exception as error:  # a stranger's game may raise anything

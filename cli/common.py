@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[-+]?\d{1,18}\.\d{0,18}", re.ASCII)
 #: The agent for games that no shipped agent can play.
 FALLBACK = "uct:1000"
 
-#: Part of the help of every command that takes agents by name.
+#: Part of the help of commands that take any agent by name.
 AGENTS_HELP = fill(
     f"An AGENT is one of: {forms()}. GAME is a game's shipped agent, PATH a checkpoint or a run's "
     "folder. Examples: uct:1000, corso:128, corso?simulations=128&temperature=0.1, corso?time=1s, "
@@ -98,8 +98,8 @@ def read_record(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the file has neither a record nor legal moves, or is of another game, or of
-            other options than those given.
+        ValueError: the file has neither a record nor legal moves; its game or options are not those
+            given, or it began elsewhere than ``start``; or the game has no such options.
     """
     plain = None if name is None else make_game(name, **(options or {}))
     record = read_record_file(file, plain, seed, start)
@@ -142,6 +142,7 @@ def game_and_agent(
 
     Raises:
         ValueError, FileNotFoundError: there is no such agent, or it does not fit the game.
+        ImportError: the agent needs a package that is not installed.
     """
     spec = read_agent(name).with_simulations(simulations)
     game = game_of([name], options, game_name)
@@ -163,7 +164,7 @@ def agent_for(
         The game, the agent, and notes on the choice for the user.
 
     Raises:
-        ValueError, FileNotFoundError: see `game_and_agent`.
+        ValueError, FileNotFoundError, ImportError: see `game_and_agent`.
     """
     find_game(name)
     if agent is not None:
@@ -178,13 +179,15 @@ def agent_for(
 def game_to_play(name: str, opponent: str | None, options: dict[str, Any]) -> Game:
     """The game of ``ludarium play``, on the page and in the terminal.
 
-    It is that of the agent called ``name``. If that is a game's name, it is the opponent's, if
-    this is trained, else the shipped agent's; another opponent plays with the options given.
+    It is that of the agent called ``name``. If ``name`` is a game's name, it is the game of a
+    trained ``opponent``, with its options where none are given. It is the shipped agent's in the
+    same way if there is no ``opponent`` and the agent fits the options, or if an opponent that is
+    not trained is given and no option. Else it is the game with these options.
 
     Args:
         name: a game or a trained agent.
         opponent: the opponent's name; None for the trained agent, or the shipped one.
-        options: the game's options.
+        options: the game's options that are given.
 
     Raises:
         ValueError, FileNotFoundError: see `game_of`.

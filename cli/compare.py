@@ -31,8 +31,8 @@ The test ends when the logarithm of the likelihood ratio (LLR) reaches one of it
   ludarium compare --folder test                            resumes, or shows the result
   ludarium compare a.safetensors b.safetensors --elo0 -20 --elo1 0    is it no weaker?
 
-The closer --elo0 and --elo1 are, the more games it takes: about 600 for 0 and 30 at 5 %, 60 for 0
-and 100. Games start from varied openings, each played from both seats; the pairs count.
+The closer --elo0 and --elo1 are, the more games it takes: at 5 % errors about 600 for 0 and 30, 60
+for 0 and 100. Games start from varied openings, each played from both seats; the pairs count.
 A pair that repeats an earlier one does not count, and {MOST_REPEATS} of them in a row end the test.
 The interval of the Elo difference is computed as for a number of games fixed in advance.
 Normalised Elo, as testers of chess engines use it, counts in standard deviations of a game.

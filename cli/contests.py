@@ -56,6 +56,11 @@ def run_contest(
 
     Returns:
         The contest, or None after Ctrl-C, if it can be resumed.
+
+    Raises:
+        ValueError, FileNotFoundError: the arguments do not go together, there is no such agent or
+            folder, or see `play_contest`.
+        KeyboardInterrupt: Ctrl-C was pressed, and there is no folder to resume from.
     """
     make: Callable[..., Plan] = kind
     openings = {"opening_plies": given.opening_plies, "positions": given.positions}

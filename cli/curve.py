@@ -27,8 +27,8 @@ _WIDEST = 80  # longest line of the picture's title, in characters
 HELP = "measure a run's past agents: learning curves"
 DESCRIPTION = f"""\
 Measure the agents that a run has kept, in the order in which they were saved: their strength in
-games, and how many of their moves keep the exact value of a position. Each measurement has a 95 %
-interval.
+games (--against), or how many of their moves keep the exact value of a position (--test), or both.
+Each measurement has a 95 % interval.
 
   ludarium curve runs/corso --test hard                  the game's shipped hard positions
   ludarium curve runs/corso --against uct:1000            the score against an opponent

@@ -21,7 +21,7 @@ HELP = "analyse positions for other programs: JSON lines in and out"
 DESCRIPTION = f"""\
 Analyse positions for another program, such as a front end or a bot: requests come as lines of JSON
 on standard input, answers go as lines of JSON to standard output. The protocol follows
-KataGo's analysis engine; docs/guide/engine.md documents it.
+KataGo's analysis engine; the guide's page "The analysis engine" documents it.
 
   ludarium engine corso
   ludarium engine onyx --option size=12 --agent runs/onyx --simulations 5000

@@ -28,12 +28,12 @@ DESCRIPTION = """\
 Write an agent for programs that have neither this package nor Python.
 
 As onnx: the network alone, which takes batches of any size. The file also describes its inputs and
-outputs, see docs/guide/export.md. It is compared with the network on positions of random games
+outputs, see the guide's page "Export". It is compared with the network on positions of random games
 before it is put in place.
 
 As c: the rules of the game, a search, the network in eight bits and its levels of strength as a
-native library without dependencies, for video games (docs/guide/c.md), in a minute or two. A folder
-gets the header, for each target a static and (not for phones) a shared library, example, licences.
+native library without dependencies, for video games, in a minute or two. A folder gets the header,
+for each target a static and (not for phones) a shared library, an example, a README and licences.
 
   ludarium export corso                          the shipped agent, as corso.onnx
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
@@ -55,8 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="PATH",
         type=Path,
-        help="the file, or for c the folder; default: beside the checkpoint, and for a game's name "
-        "and for c in the current folder",
+        help="the file, or for c the folder; default: beside a checkpoint of yours; in the current "
+        "folder for c and for GAME, pocket: and hf:",
     )
     parser.add_argument(
         "--positions",

@@ -19,8 +19,8 @@ from .result import Result
 
 HELP = "list the games and their options, or explain one"
 DESCRIPTION = """\
-List the games with their options, and the commands that play against the trained agents. For one
-game there are also its rules in short, the ladders of levels, and the ids of its environments.
+List the games with their options, and the commands that play against the trained agents. Of one
+game also: its rules in short, the commands that list levels, and the ids of its environments.
 
   ludarium games
   ludarium games osiron

@@ -68,12 +68,13 @@ def stop_on_ctrl_c(progress: Progress, message: str = "") -> Iterator[None]:
 
 
 def interrupt_by_signals() -> None:
-    """Make each signal raise ``KeyboardInterrupt``, so that ``finally`` blocks run."""
+    """Make each signal that is not ignored raise ``KeyboardInterrupt``, so that ``finally`` blocks
+    run."""
     _handle(signal.default_int_handler)
 
 
 def leave_by_signals() -> None:
-    """Make each signal end the process at once."""
+    """Make each signal that is not ignored end the process at once."""
     _handle(leave)
 
 

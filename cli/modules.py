@@ -70,10 +70,14 @@ def program() -> str:
 
 
 def find_games(option: str, name: str) -> list[type[Game]]:
-    """The games of a module, ``MODULE``, or one of them, ``MODULE:CLASS``.
+    """The games of a module, or one of them.
+
+    Args:
+        option: what named the module, for messages, which begin with it.
+        name: ``MODULE`` or ``MODULE:CLASS``.
 
     Raises:
-        ValueError: it cannot be imported, or has no such game; the message begins with ``option``.
+        ValueError: the module cannot be imported, or has no such game.
     """
     path, colon, wanted = name.partition(":")
     module = _imported(option, name, path)

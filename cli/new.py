@@ -84,7 +84,7 @@ def run(given: argparse.Namespace) -> Result:
 
 
 def _reason_against(name: str, kind: str) -> str | None:
-    """Why a game cannot be called ``name``, and its class ``kind``."""
+    """Why a game cannot be called ``name``, and its class ``kind``; None if it can."""
     if not NAME.fullmatch(name):
         better = re.sub(r"[^a-z0-9]+", "_", name.lower()[:30]).strip("_0123456789")
         return f"write lower-case letters, digits and _, such as {better or 'noughts'}"
@@ -100,7 +100,7 @@ def _reason_against(name: str, kind: str) -> str | None:
 
 
 def _has_word(kind: str) -> bool:
-    """Whether the files of `starter` have something of that name."""
+    """Whether the files of `starter` have a word like the name of the class, ``kind``."""
     texts = (_template(file, {}) for file in ("board", "rules", "test_game"))
     return any(re.search(rf"\b{kind}\b", text) for text in texts)
 

@@ -48,9 +48,9 @@ Play in the browser, on a page that this machine serves to itself alone, or in t
   ludarium play corso --resume game.json       continue a saved game: in the terminal
 
 On the page one may choose another game and opponent at any time; Ctrl-C ends it. A game with
-options that the page lacks is compiled first (ziglang: pip install "ludarium[wasm]"). The terminal
-is used if the page cannot do what is asked, is not built (make page), or if standard
-input is not a terminal.
+options that the page lacks is compiled first (ziglang: pip install "ludarium[wasm]"). Without
+--no-browser and --port, the terminal is used if the page cannot do what is asked or is not built
+(make page), if there is no browser, or if standard input is not a terminal.
 
 {AGENTS_HELP}
 
@@ -129,7 +129,7 @@ def _play_in_terminal(given: argparse.Namespace, notes: Sequence[str] = ()) -> i
 
 
 class _NoPageError(ValueError):
-    """The page cannot do what is asked; the message gives the reason and a remedy."""
+    """The page cannot do what is asked; the message gives the reason."""
 
 
 def _choose(given: argparse.Namespace) -> tuple[Variant, str]:

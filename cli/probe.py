@@ -36,8 +36,8 @@ DESCRIPTION = """\
 Print the exact value of a position, and of each legal action, the best first, for
 the player to move with best play. The source depends on the game. Osiron has tables of all
 positions in which all pieces are placed, with the plies to the end. Corso up to 5 x 5 has its own
-search, which takes seconds, or minutes in the first few plies. In the other games late positions
-can be searched to the end.
+search, which takes seconds, or many minutes in the first few plies, unless --limit ends it sooner.
+Other positions can be searched to the end of the game, if they are late.
 
   ludarium probe osiron --moves "b1-c1 c2-c1"
   ludarium probe corso --moves "c3 b2 c3!"
@@ -75,8 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit",
         type=read_count,
         metavar="N",
-        help="search limit for all actions together, such as 1e7 (default "
-        f"{EndgameSolver.default_limit:,}; for Corso up to 5 x 5 none)",
+        help="most positions searched for all actions together, such as 1e7 (default "
+        f"{EndgameSolver.default_limit:,}; for Corso up to 5 x 5 no limit)",
     )
     parser.add_argument(
         "--memory",

@@ -53,7 +53,19 @@ def run(given: argparse.Namespace) -> int:
 
 
 def agent_card(path: Path, header: CheckpointHeader, repository: str) -> str:
-    """The card of an agent, from the Markdown file beside it, or else from its header."""
+    """The card of an agent, from the Markdown file beside it, or else from its header.
+
+    Args:
+        path: the checkpoint, beside which the file may lie: ``corso.md`` for ``corso.safetensors``.
+        header: what the checkpoint says of itself.
+        repository: ``OWNER/NAME``, which the card's commands name.
+
+    Returns:
+        Markdown, after the lines of YAML that the hub reads.
+
+    Raises:
+        ValueError: there is no such game, or the file is too large, cannot be read or is not UTF-8.
+    """
     game = find_game(header.game)
     beside = path.with_suffix(".md")
     if beside.is_file():

@@ -36,8 +36,8 @@ move alone keeps the win, or the draw, by exact values. The page of `ludarium pl
   ludarium puzzles corso --output mine.jsonl make new ones; Ctrl-C stops, the same command goes on
 
 New puzzles come from the game's hard exact test, if it has one, and then from games of its levels,
-in rounds of 32 games. One move alone keeps the value, of at least five; in at most half of a
-difficulty it wins at once, and in the others not every wrong move is refuted at once. At most three
+in rounds of 32 games. One move alone keeps the value, of at least five; in at most half of
+--per-band it wins at once, and in the others not every wrong move is refuted at once. At most three
 are from one game, and no two are symmetric. The difficulty is measured: the first of the levels
 {", ".join(BANDS)} that finds the move in most of its tries;
 strongest has those too that no level solves."""
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> Result:
-    """List the shipped puzzles, or make new ones."""
+    """Count the shipped puzzles, or make new ones."""
     name = find_game(given.game).name
     game = ShippedSpec(game=name).choose_game(read_options(given.option))
     making = {

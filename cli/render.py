@@ -43,7 +43,7 @@ Draw a recorded game.
 
 RECORD is the file of a game record. It comes from `save` in `ludarium play --terminal` or from the
 page, or holds `env.unwrapped.to_record()` as JSON. With --game it may hold a plain list of moves
-instead, such as "c3 b2 c3!"; see docs/guide/records.md.
+instead, such as "c3 b2 c3!"; see the guide's page "Game records".
 
 {AGENTS_HELP}"""
 
@@ -86,7 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--width",
         type=read_count,
         default=800,
-        help="width of one picture in pixels, for .png and .gif (default %(default)s)",
+        help="width of one picture in pixels, for .png and .gif (default %(default)s); a contact "
+        f"sheet has at most {2 * _WIDEST} in all",
     )
     parser.add_argument(
         "--columns", type=read_count, help=f"columns of a contact sheet (default {_COLUMNS})"
@@ -198,7 +199,11 @@ def _plies(given: argparse.Namespace, target: Path, played: int) -> set[int]:
 
 
 def _layers(names: list[str], position: Position, agent: Any) -> dict[str, Any]:
-    """The requested layers, as far as the position has them."""
+    """The requested layers; those of a search are left out at the end of a game.
+
+    Raises:
+        ValueError: the agent's search does not give such a layer.
+    """
     searched = [name for name in names if name in HEATS]
     layers: dict[str, Any] = {name: None for name in names if name not in searched}
     if not searched or position.is_over:

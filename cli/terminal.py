@@ -219,7 +219,7 @@ class _TerminalGame:
         return status
 
     def _go_on(self) -> bool:
-        """Play the opponent's move, or ask the person for one; False if the person leaves."""
+        """Play the opponent's move, or ask the person for one; False if the person stops."""
         if self.position.mover == self.seat:
             self.say("\n" + self.position.game.terminal.text(self.position))
             return self._ask_until_moved()
@@ -265,7 +265,7 @@ class _TerminalGame:
             )
 
     def _ask_until_moved(self) -> bool:
-        """Read lines until the number of moves changes; return False if the person leaves."""
+        """Read lines until the number of moves changes; return False if the person stops."""
         played = len(self.history)
         while len(self.history) == played:
             to_do = self.position.to_do()
@@ -274,7 +274,7 @@ class _TerminalGame:
         return True
 
     def _ask(self, prompt: str) -> bool:
-        """Read a line and do what it says; return False if the person leaves.
+        """Read a line and do what it says; return False if the person stops: leaves or resigns.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed at the prompt, or the terminal is closed.

@@ -33,7 +33,7 @@ run after the current iteration. The same command resumes the run, even after a 
   tensorboard --logdir runs                              watch the curves
 
 Without a shipped configuration for the game, AlphaZero starts from games of UCT with random
-playouts, and the run takes 20 minutes. docs/guide/training.md explains the keys."""
+playouts, and the run takes 20 minutes at most. The guide's page "Training" explains the keys."""
 
 #: Settings if neither the user nor the package has a configuration; similar to the shipped ones.
 _USUAL_SETTINGS = {
@@ -70,8 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_folder(
         parser,
-        "folder of the run; default: runs/GAME, or runs/GAME-CONFIG with --config or a shipped "
-        "--algorithm",
+        "folder of the run; default: runs/GAME, or runs/GAME-CONFIG with another --config than "
+        "GAME/default, or where --algorithm has a shipped configuration",
     )
     parser.add_argument(
         "--restart",
@@ -109,8 +109,8 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="ADDRESS",
-        help="play on a Ray cluster (docs/guide/cluster.md): HOST:PORT, auto for the one that this "
-        "machine belongs to, or nothing to start one here; a run may be resumed with or without it",
+        help="play on a Ray cluster: HOST:PORT, auto for the one that this machine belongs to, or "
+        "nothing to start one here; a run may be resumed with or without it",
     )
 
 
@@ -123,7 +123,20 @@ def read_settings(given: argparse.Namespace) -> list[str]:
 def choose_config(
     game: str, name: str | None, settings: list[str], algorithm: str | None = None
 ) -> tuple[TrainingConfig, str]:
-    """The configuration for the arguments, and the default name of its folder."""
+    """The configuration for the arguments, and the default name of its folder.
+
+    Args:
+        game: the game's name.
+        name: the configuration's file or shipped name; None: the game's shipped one for the
+            algorithm, or else `_USUAL_SETTINGS`.
+        settings: keys to change, each as ``KEY=VALUE``.
+        algorithm: a key of `ALGORITHMS`; None: that of the configuration, or ``alphazero``.
+
+    Raises:
+        ValueError: there is no such game or key, a value is not accepted, or the configuration is
+            for another game or algorithm.
+        FileNotFoundError: there is no such configuration.
+    """
     find_game(game)
     default = f"{game}/{'default' if algorithm in (None, 'alphazero') else algorithm}"
     if name is None and default in shipped():
@@ -189,11 +202,10 @@ def run(given: argparse.Namespace) -> Result:
     }
     if not outcome.iteration:
         what = "the old run is unchanged" if folder.agent.is_file() else "there is no agent yet"
-        text = f"stopped before the first iteration: {what}; the same command begins"
-        return Result(data, text)
+        return Result(data, f"stopped before the first iteration: {what}; the same command begins")
     state = "finished" if outcome.finished else "stopped; the same command continues"
     lines = [
-        f"{state}: {outcome.iteration} iterations, {outcome.seconds / 60:.1f} minutes",
+        f"{state}: iteration {outcome.iteration}, {outcome.seconds / 60:.1f} minutes",
         f"agent: {folder.agent}",
         f"measure it: {program()} evaluate {as_argument(folder.path)}",
         f"play it:    {program()} play {as_argument(folder.path)}",

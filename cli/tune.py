@@ -50,7 +50,7 @@ same command resumes, even after a crash, and with a larger --trials it goes fur
 configuration is written as best.yaml into the folder.
 
 Evaluations of few games are noisy: take --set evaluation.games=200 or more if differences are
-small, and train the best settings again with --seeds. docs/guide/tuning.md has more."""
+small, and train the best settings again with --seeds. The guide's page on tuning has more."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(
         parser,
         "folder of the search; default: runs/tune-GAME, or runs/tune-GAME-CONFIG with another "
-        "--config or a shipped --algorithm",
+        "--config than GAME/default, or where --algorithm has a shipped configuration",
     )
     parser.add_argument("--show", action="store_true", help="train nothing, show the trials so far")
     add_json(parser)

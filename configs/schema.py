@@ -138,7 +138,7 @@ class BudgetConfig(Section, frozen=True):
     iterations: Number = 100
     """The most iterations."""
     minutes: Annotated[float, Meta(gt=0, le=1_000_000)] | None = None
-    """Minutes of wall time over all parts of the run; none: no limit."""
+    """Minutes of wall time over all parts of the run, compiling too; none: no limit."""
 
 
 class NetworkConfig(Section, frozen=True):

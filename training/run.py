@@ -261,12 +261,15 @@ def describe_plan(config: TrainingConfig) -> str:
         parts.append("self-play")
     evaluation = config.evaluation
     if evaluation.every:
+        often = _counted(evaluation.every, "iteration").removeprefix("1 ")
         whom = evaluation.against
         against = whom if isinstance(whom, str) else f"{whom[0]} to {whom[-1]}"
-        parts.append(f"games against {against} every {evaluation.every} iterations")
-    budget = config.budget
-    end = f"{budget.iterations:,} iterations"
-    if budget.minutes is not None:
-        unit = "minute" if budget.minutes == 1 else "minutes"
-        end = f"{budget.minutes:g} {unit}, or {end} if these are sooner"
+        parts.append(f"games against {against} every {often}")
+    minutes, end = config.budget.minutes, _counted(config.budget.iterations, "iteration")
+    if minutes is not None:
+        end = f"{_counted(minutes, 'minute')}, or {end} if sooner"
     return f"plan: {'; '.join(parts)}; until {end}"
+
+
+def _counted(number: float, unit: str) -> str:
+    return f"{number:,.10g} {unit}{'s' * (number != 1)}"

@@ -185,7 +185,7 @@ def test_how_a_run_ended_is_told_with_what_to_do_next(finished, step, monkeypatc
     told = capsys.readouterr()
     state = "finished" if finished else "stopped; the same command continues"
     assert told.out.splitlines() == [
-        f"{state}: 7 iterations, 7.4 minutes",
+        f"{state}: iteration 7, 7.4 minutes",
         f"agent: {agent}",
         "measure it: ludarium evaluate 'runs/my run'",
         "play it:    ludarium play 'runs/my run'",
@@ -206,7 +206,7 @@ def test_without_a_configuration_a_run_starts_as_shipped_ones_do(monkeypatch):
     assert config.budget.minutes
     plan = describe_plan(config)
     assert "first 20,000 positions of games by tree search" in plan
-    assert "until 20 minutes, or 400 iterations if these are sooner" in plan
+    assert "until 20 minutes, or 400 iterations if sooner" in plan
     assert "games against uct:200 every 10 iterations" in plan
     short, _ = train.choose_config("tictactoe", None, ["budget.minutes=1"])
     assert "until 1 minute, or 400 iterations" in describe_plan(short)
