@@ -26,8 +26,7 @@ from .result import Result
 
 HELP = "list the agents and how to name them"
 DESCRIPTION = """\
-List the names that AGENT arguments accept (some only trained agents), and the shipped agents with
-their levels.
+List the names of agents (some commands take trained ones only), and the shipped agents' levels.
 
   ludarium agents                                     all of them
   ludarium agents onyx                                the shipped agents of one game

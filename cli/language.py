@@ -50,7 +50,7 @@ _POSITIONS, _WITHIN, _GAMES = 200, 100, 100
 
 HELP = "measure a language model: a rating, or exact positions"
 DESCRIPTION = """\
-Let a language model play a little-known game. It meets random play and the game's levels, each time
+Let a language model play a little-known game, against random play and the game's levels, each time
 the one nearest to its rating so far; then each of its moves is judged, exactly where a search
 proves its value. Or ask it for its move in positions of exactly known value.
 
@@ -61,9 +61,9 @@ proves its value. Or ask it for its move in positions of exactly known value.
 
 The key comes from the environment variable LLM_API_KEY, or from the one that the setting key names;
 it is written nowhere. With --folder every answer is kept, so that the same command goes on where it
-was stopped, and neither asks nor counts anything twice; the folder has report.html too. Half of
---positions are from the fixed set that ships for some options, all others are made from --seed.
-`ludarium agents llm` explains the settings of an agent."""
+was stopped, and neither asks nor counts anything twice; report.html is there too. Of --positions
+half are from the fixed set that ships for some options, the others are made from --seed. `ludarium
+agents llm` explains the settings of an agent."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

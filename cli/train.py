@@ -18,8 +18,9 @@ from .result import Result, warn
 HELP = "train an agent from scratch, or resume a run"
 DESCRIPTION = """\
 Train an agent by self-play. The run is stored in a folder: its latest agent
-(agent.safetensors), TensorBoard curves, and everything needed to resume it. Ctrl-C stops the
-run after the current iteration. The same command resumes the run, even after a crash.
+(agent.safetensors), TensorBoard curves, and everything needed to resume it. Ctrl-C stops the run
+after the current iteration, or at once in the bootstrap. The same command resumes the run, even
+after a crash.
 
   ludarium train corso                                   the default configuration
   ludarium train corso --algorithm ppo                   PPO instead of AlphaZero

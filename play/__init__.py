@@ -1,6 +1,6 @@
 """The games outside Python: their rules and the search as WebAssembly or as native libraries, and
 a page to play them on. In the package only the command line imports it: `build`, `native`, `parts`,
-`site`, `variants` and `server`.
+`server`, `site`, `variants` and `wasm`.
 
     python -m ludarium.play.build --output build/modules corso
 

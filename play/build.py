@@ -4,10 +4,10 @@
     python -m ludarium.play.build corso 'onyx?size=6'     # some, with options
     python -m ludarium.play.build --output page/modules --simulations 400 osiron
 
-writes NAME.wasm; NAME.scene.json; and NAME.network if a shipped agent fits. Results of earlier runs
-with the same sources come from the user's cache folder. A game of your own that no installed
-package registers comes from a module: --game-module MODULE. A game takes up to a minute. The linker
-is the package ziglang: pip install 'ludarium[wasm]'.
+writes NAME.wasm; NAME.scene.json; and NAME.network if a shipped agent fits. What was made before
+from the same sources comes from the built page or the user's cache folder. A game of your own that
+no installed package registers comes from a module: --game-module MODULE. A game takes up to a
+minute. The linker is the package ziglang: pip install 'ludarium[wasm]'.
 docs/guide/wasm.md explains how to use the files.
 """
 
@@ -57,7 +57,11 @@ def read_game(text: str) -> Game:
 
 
 def write_module(folder: Path, game: Game, content: bytes) -> Path:
-    """Write a game's module and its scene; return the module's path."""
+    """Write a game's module and its scene; return the module's path.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
     name = module_name(game)
     write_whole(folder / f"{name}.scene.json", scene_content(game))
     write_whole(folder / f"{name}.wasm", content)
@@ -71,7 +75,7 @@ def scene_content(game: Game) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build modules; return the exit status."""
+    """Build modules; return the exit status, 2 for a user's error or a linker that is missing."""
     given = _parser().parse_args(arguments)
     try:
         for name in given.game_module:

@@ -78,7 +78,7 @@ def read_lesson(game: Game) -> Lesson | None:
 
 
 def small_picture(game: Game, moves: list[str]) -> str:
-    """The board after moves as a square SVG, without players; of a tall board the upper part.
+    """The board after moves as an SVG, without players; of a tall board the upper square.
 
     Raises:
         ValueError: a move is malformed or not legal.

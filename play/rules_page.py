@@ -22,9 +22,9 @@ _DECISIONS = r"<details><summary>Where the published rules are silent</summary>\
 def rules_html(game: Game) -> str:
     """The rules of a game, as an HTML fragment without scripts or raw HTML.
 
-    It begins with the goal, and ends with the origin. What the rules leave open is folded. Players
-    are numbered from 1, as on the page. The only images are pictures of positions, see
-    `Game.pictured`, which are drawn here.
+    It begins with the goal, if the game has a lesson, and ends with the origin. What the published
+    rules leave open is folded. Players are numbered from 1, as on the page. The only images are
+    pictures of positions, see `Game.pictured`, which are drawn here.
     """
     rules = game.rules_section() or f"The rules of {game.title} are not written down."
     html = re.sub(r"<code>(player_[01])</code>", r"\1", markdown_html(rules))
@@ -60,7 +60,8 @@ def _figure(game: Game, moves: Sequence[str], told: str) -> str:
 
 
 def markdown_html(text: str) -> str:
-    """Markdown as HTML. Links to other sites or mail addresses stay; other links become text."""
+    """Markdown as HTML. Links to other sites or mail addresses stay; other links, and images,
+    become text."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = [
         token if token.children is None else token.copy(children=_with_known_links(token.children))

@@ -25,8 +25,12 @@ class PageServer(ThreadingHTTPServer):
         port: 1 to 65535; None takes `USUAL_PORT`, or any that is free.
         is_kept: whether browsers may keep the page for offline use.
 
+    Attributes:
+        folder, is_kept: as given.
+
     Raises:
-        ValueError: the port cannot be used.
+        ValueError: the port that is given cannot be used.
+        OSError: no port is given, and none can be used.
     """
 
     daemon_threads = True

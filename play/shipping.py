@@ -96,7 +96,8 @@ def plan(games: Iterable[Game]) -> list[Job]:
 
 
 def make(jobs: Sequence[Job], platforms: Sequence[str], folder: Path) -> None:
-    """Make libraries for some of `PLATFORMS`, in ``folder/PLATFORM``; others there are removed.
+    """Make libraries for some of `PLATFORMS`, in ``folder/PLATFORM``; other files there, such as
+    libraries of earlier jobs, are removed.
 
     Raises:
         CompileError, NoCompilerError: numba refuses a function, or is not there.
@@ -219,7 +220,7 @@ def _linked(platform: str, library: str, objects: Sequence[bytes]) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Make libraries; return the exit status."""
+    """Make libraries; return the exit status, 2 if one cannot be made."""
     given = _parser().parse_args(arguments)
     try:
         games = [read_game(text) for text in given.games] or [

@@ -87,7 +87,7 @@ class _Index(TypedDict):
 
 @dataclass(frozen=True)
 class Site:
-    """A built page in a folder."""
+    """A built page in a folder, which `read` has checked or `write_site` has written."""
 
     folder: Path
 
@@ -102,7 +102,7 @@ class Site:
         name = quoted(str(folder), 100)
         if not (folder / LIST).is_file():
             raise FileNotFoundError(
-                f"there is no built page in {name}: ludarium page FOLDER, or in a clone make page"
+                f"there is no built page in {name}: build it (make page, in a clone of ludarium)"
             )
         site = cls(folder)
         for address in site.files:

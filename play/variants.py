@@ -111,8 +111,8 @@ class Variant:
 def usual_variants(name: str) -> list[Variant]:
     """The page's variants of a game.
 
-    These are the default options, its boards, and the options of each shipped agent, each also with
-    its clock; then starts that people set up.
+    These are the default options, the game's ``featured_options``, and the options of each shipped
+    agent; all of them with the clock too, in a game that has one; then starts that people set up.
     """
     games = [
         make_game(name),

@@ -261,10 +261,9 @@ def describe_plan(config: TrainingConfig) -> str:
         parts.append("self-play")
     evaluation = config.evaluation
     if evaluation.every:
-        often = _counted(evaluation.every, "iteration").removeprefix("1 ")
         whom = evaluation.against
         against = whom if isinstance(whom, str) else f"{whom[0]} to {whom[-1]}"
-        parts.append(f"games against {against} every {often}")
+        parts.append(f"games against {against} every {_counted(evaluation.every, 'iteration')}")
     minutes, end = config.budget.minutes, _counted(config.budget.iterations, "iteration")
     if minutes is not None:
         end = f"{_counted(minutes, 'minute')}, or {end} if sooner"

@@ -19,7 +19,7 @@ const NETWORK = "ludarium network"; // the first bytes of a network's file
 const NETWORK_FORMAT = 2;
 const NOT_FINITE = "the network's answers are not finite numbers, so it cannot play";
 const PAGE = 65536; // bytes of a step in which a module's memory grows
-const SLICE = 8; // ms that a search runs before it checks for other tasks
+const SLICE = 8; // ms that a search by the engine's network runs, about, between two calls of onProgress
 
 /** The state of a game: the values of `game.outcome`. */
 export const Outcome = Object.freeze({
@@ -138,6 +138,7 @@ export class Game {
    * too. `from` is another start: the text of a position, see docs/guide/positions.md; or, in a game
    * that begins with a diagram, an array that tells for each place whether it has the first letter,
    * see `Diagram` of Python's scenes.
+   * @throws {RangeError} the seed is out of range; nothing changes.
    * @throws {Error} the text is no position of this game: the message says why; nothing changes.
    */
   start(seed = 0, from = null) {
@@ -231,7 +232,7 @@ export class Game {
     return [0, 0];
   }
 
-  /** Player 0's lead in points, or an estimate of who is ahead if the game counts none. */
+  /** Player 0's lead in points; in a game without points, what its rules tell of who is ahead. */
   get score() {
     return this.#functions.game_score();
   }
@@ -299,7 +300,10 @@ export class Game {
     return { seed: this.#seed, actions: [...this.#actions], states };
   }
 
-  /** Restore a game from `save` of the same module. */
+  /**
+   * Restore a game from `save` of the same module.
+   * @throws {RangeError} it is of another module; nothing changes.
+   */
   restore({ seed, actions, states }) {
     if (
       states.length !== actions.length + 1 ||
@@ -353,6 +357,7 @@ export class Game {
    * The reason why an action is not legal, as the end of a sentence.
    * @param {number} action
    * @param {string[]} reasons the scene's reasons.
+   * @returns {string}
    */
   reason(action, reasons) {
     checkWhole("action", action, 0, this.numActions - 1);
@@ -430,7 +435,7 @@ export class Search {
   #functions;
   #running = false;
   #begun = false;
-  #slice = 1; // answers of the network before the next check for other tasks
+  #slice = 1; // answers of the engine's network before the next call of onProgress
   #answerer = null; // the `evaluate` that gave the cached answers; null: the engine's network
   #isCanonical = true; // the frame of these answers
 

@@ -51,7 +51,7 @@ export class Solver {
     return this.#about.source;
   }
 
-  /** Positions searched so far. */
+  /** Positions searched so far; in an analysis of all positions, how many were decided. */
   get nodes() {
     return this.#functions.solver_nodes();
   }
@@ -66,7 +66,7 @@ export class Solver {
    * @param {(known: object) => void} [run.onProgress] called now and then with the results so
    *   far.
    * @returns {Promise<object>} `position` and `actions` as above; `isComplete`, whether everything
-   *   is known that can be; `nodes`, how many positions were searched.
+   *   is known that can be; `nodes`, by how much `nodes` of the solver has grown.
    * @throws {RangeError} the record has another length than those of this game.
    */
   async solve(record, { time = Infinity, leads = true, signal, onProgress = () => {} } = {}) {

@@ -31,6 +31,12 @@ def write_library(
 ) -> list[Path]:
     """Write a folder with libraries for some of `TARGETS` and all that goes with them.
 
+    Args:
+        library: what the libraries hold.
+        targets: names of `TARGETS`, each with a folder of its own in ``folder``.
+        folder: a new or an empty folder, or one of an earlier export of this game.
+        progress: says a line for each step.
+
     Returns:
         The paths of the libraries.
 

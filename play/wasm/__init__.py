@@ -3,8 +3,9 @@
 
 The files in the order of a build: ``kernels`` (the exports of a module), ``memory`` (its arrays),
 ``compiler`` (from kernels to an object file), ``linker`` (from there to a module), ``module``
-(assembling it, and the digest of its sources). ``network`` writes files of
-networks, which a module loads.
+(assembling it, and the digest of its sources). ``network`` writes files of networks, which the
+program that runs a module loads into it. The kernels of modules with exact values are in
+``solving`` and ``solve_...``.
 """
 
 from .linker import LinkerError

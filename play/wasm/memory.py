@@ -65,7 +65,7 @@ class GameMemory(NamedTuple):
     Attributes:
         tables: the constants of the rules, structured [1].
         states: the position, structured [1].
-        rngs: int64 [1, 2], random numbers for the start and for random actions.
+        rngs: int64 [1, 2], random numbers for the start, random actions and random games.
         mask: int8 [A], legal actions of the mover.
         planes: float32 [planes, cells], an observation.
         view_tables: the constants of the view, structured [1].
@@ -74,7 +74,8 @@ class GameMemory(NamedTuple):
         shown: int32 [slots], what each slot of the scene shows, by number.
         facts: int32 [5], see `ludarium.envs.engine.views`.
         counts: int64 [5], outcomes of random games.
-        scratch: structured [2], working space of `game_threats` and `game_ownership`.
+        scratch: structured [2], working space of `game_threats`, `game_ownership` and
+            `game_read_text`.
         threat_actions, threat_cells: int32 [2, A] and [2, cells], see `ludarium.envs.engine.views`.
         text_tables, said: structured [1], see `ludarium.envs.engine.position_text`: how texts of
             positions are written, and room for one.

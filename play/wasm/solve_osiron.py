@@ -95,7 +95,7 @@ def solver_memory(game: Game) -> SolverMemory:
 
 @kernel
 def solver_begin(solver):
-    """Turn to the position in ``states``: write its legal actions, and values if they are there.
+    """Turn to the position in ``states``: write its legal actions, and values if they are known.
 
     If other circles count than in the table, the analysis starts over.
     """

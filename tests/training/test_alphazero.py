@@ -396,7 +396,7 @@ def test_a_run_says_what_it_does_and_how_far_it_is(tmp_path):
     assert begun == f"training Corso(size=3) in {tmp_path} (new run; {where}"
     assert plan == (
         "plan: first 96 positions of games by tree search with random playouts; self-play, 256 "
-        "positions in each iteration; games against random to uct:2 every iteration; until "
+        "positions in each iteration; games against random to uct:2 every 1 iteration; until "
         "2 iterations"
     )
     going_on = begun.replace("new run", "going on after iteration 1")

@@ -33,7 +33,7 @@ static const i64 READY = 0x4c554441 ^ RULES ^ BUILD;
 /* The fields at the start of the buffer. */
 struct kept {
     i64 ready, processor;
-    i64 seed, places; /* the start's; places < 0: the rules' own start */
+    i64 seed, places; /* the start's; places < 0: the rules' own start, or that of the text */
     i64 status;       /* 2 * outcome + mover */
     i64 plies, search, is_level, asked, chosen; /* asked: this search has asked the network */
     int32_t actions[MOST_PLIES];
@@ -186,7 +186,7 @@ static void use_processor(void *buffer, i64 processor) {
 
 /* The game. */
 
-/* Begin at the position of a text; returns the status, or a negative number, and nothing changes. */
+/* Begin at the position of a text; returns the status, or a negative number: the position stays. */
 static i64 begin_at(void *buffer, const char *text, i64 length) {
     char *signs = at(buffer, AT_said_text);
     for (i64 k = 0; k < length && k < POSITION_BYTES; k++) {

@@ -74,9 +74,9 @@ SEARCH_OPTIONS
 LUDARIUM_GAME_API int64_t ludarium_game_size(void);
 
 /* Makes a buffer ready, with a game at its start. NULL, ALIGNMENT: the address is not a multiple of
-   16; SIZE: the buffer is too short; PROCESSOR: the processor is too old. All other functions: NULL,
-   ALIGNMENT, and NOT_READY if this was not done, or by a library with another game, agent, levels
-   or limits. */
+   16; SIZE: the buffer is too short; PROCESSOR: the processor is too old. All other functions of a
+   buffer: NULL, ALIGNMENT, and NOT_READY if this was not done, or by a library with another game,
+   agent, levels or limits. */
 LUDARIUM_GAME_API int32_t ludarium_game_init(void *buffer, int64_t size);
 
 /* Starts a new game. `seed`, 0 or more, is the seed of a start that the rules draw, and of
@@ -101,7 +101,7 @@ LUDARIUM_GAME_API int32_t ludarium_game_mover(void *buffer);
 LUDARIUM_GAME_API int32_t ludarium_game_outcome(void *buffer);
 LUDARIUM_GAME_API int32_t ludarium_game_plies(void *buffer);
 
-/* Writes the lead of player 0 in points, if the game has points. */
+/* Writes the lead of player 0 in points; without points, what the rules tell of who is ahead. */
 LUDARIUM_GAME_API int32_t ludarium_game_score(void *buffer, int32_t *score);
 
 /* Writes 1 for each legal action and 0 for the others; returns how many are legal, none after the
@@ -111,7 +111,7 @@ LUDARIUM_GAME_API int32_t ludarium_game_legal(void *buffer, uint8_t *mask, int64
 /* Plays an action, and ends the search. ILLEGAL, OVER. */
 LUDARIUM_GAME_API int32_t ludarium_game_play(void *buffer, int32_t action);
 
-/* Takes the last action back. START: there is none. */
+/* Takes the last action back, and ends the search. START: there is none. */
 LUDARIUM_GAME_API int32_t ludarium_game_take_back(void *buffer);
 
 /* Returns a random legal action. OVER. */
@@ -121,7 +121,7 @@ LUDARIUM_GAME_API int32_t ludarium_game_random_action(void *buffer);
    ILLEGAL: there is no such action; ROOM: `size` is too small. */
 LUDARIUM_GAME_API int64_t ludarium_game_text(void *buffer, int32_t action, char *text, int64_t size);
 
-/* Returns the legal action with this text. TEXT: there is none. */
+/* Returns the legal action with this text, also in capitals. TEXT: there is none. */
 LUDARIUM_GAME_API int32_t ludarium_game_action(void *buffer, const char *text);
 
 /* Writes the contents of the picture, with the marks of the last action: for each slot of scene.json
@@ -137,8 +137,8 @@ LUDARIUM_GAME_API int64_t ludarium_game_save(void *buffer, void *bytes, int64_t 
 LUDARIUM_GAME_API int32_t ludarium_game_restore(void *buffer, const void *bytes, int64_t size);
 
 /* The opponent. Begin a search, at a level from 1 on, or at full strength with some simulations.
-   `seed`, 0 or more, decides what a level draws. LEVEL; SETTING: there is no room for so many
-   simulations; SEED, OVER. */
+   `seed`, 0 or more, decides what a level draws. LEVEL; SETTING: the simulations are below 1, or
+   there is no room for so many; SEED, OVER. */
 LUDARIUM_GAME_API int32_t ludarium_game_begin_level(void *buffer, int32_t level, int64_t seed);
 LUDARIUM_GAME_API int32_t ludarium_game_begin(void *buffer, int32_t simulations, int64_t seed);
 

@@ -1,10 +1,11 @@
 /**
  * Games that this browser keeps: a new game, a closed tab or a reload loses none of them.
  *
- * Each is `{format: 1, saved, variant, seats, live, view, studying, fromStart, record}` under its own
- * key, so that two windows do not overwrite each other's: `saved` is a time in ms, `variant` an id;
- * `live` is where the game continues and `view` the position on view, as the actions that lead there;
- * `fromStart` tells whether play began at the start.
+ * Each is `{format: 1, saved, variant, seats, live, view, studying, fromStart, losses, moments, record}`
+ * under its own key, so that two windows do not overwrite each other's: `saved` is a time in ms,
+ * `variant` an id; `live` is where the game continues and `view` the position on view, as the actions
+ * that lead there; `fromStart` tells whether play began at the start; `losses` are those of
+ * `lossesOf` in analyst.js, and `moments` counts the moves with which a person has lost something.
  */
 
 import { readRecord } from "../record.js";

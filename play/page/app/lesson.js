@@ -5,8 +5,8 @@
 
 import { button, el, recall, remember } from "./dom.js";
 
-const PACE = 700; // ms before each move that is not the learner's
-const MOST_PACED = 3; // more moves in a row are made at once
+const PACE = 700; // ms before each of a step's replies, which are moves of both players
+const MOST_PACED = 3; // more replies are made at once
 
 /** The opponent in a guided game, who makes the moves of the steps. */
 export const GUIDE = Object.freeze({ kind: "guide" });
@@ -58,6 +58,8 @@ export class Lesson {
   /**
    * Begin at a step.
    * @param {object} game of the catalog.
+   * @param {object[]} steps all steps of its guided game.
+   * @param {number} number the step's, from 0 on.
    * @param {object} table whose tree gets the moves before that step.
    * @param {(node: object) => void} show show the position after them.
    */

@@ -31,7 +31,7 @@ function inARow({ now, most }) {
 /** What one looks for, in words. */
 const aim = ({ value }) => (value === "win" ? "keeps the win" : "keeps the draw");
 
-/** The next puzzle of a band that is not solved; after the last one the first again. */
+/** The next puzzle of a band that is not solved, or the next one if all are; the last is followed by the first. */
 export function nextPuzzle(all, game, band, after = null) {
   const there = all.filter((each) => each.band === band);
   const from = there.indexOf(after) + 1;

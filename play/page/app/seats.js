@@ -21,7 +21,7 @@ export const PERSON = Object.freeze({ kind: "person" });
 
 const isWhole = (value, most) => Number.isInteger(value) && value >= 1 && value <= most;
 
-/** Whether a value, such as a stored one, is a seat; a board may lack its level or network. */
+/** Whether a value, such as a stored one, is a seat, but no guide; a board may lack its level or network. */
 export function isSeat(seat) {
   if (typeof seat !== "object" || seat === null) return false;
   const { kind, level, simulations, seconds } = seat;
