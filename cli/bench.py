@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="take the network of an agent, not a fresh one: a checkpoint, a run's folder, or "
         "a game's name for its shipped agent",
     )
-    parser.add_argument("--config", metavar="FILE", help="configuration, as for `ludarium train`")
+    parser.add_argument("--config", metavar="FILE", help="this and --set: as for `ludarium train`")
     parser.add_argument("--set", action="append", default=[], dest="settings", metavar="KEY=VALUE")
     parser.add_argument(
         "--seconds",

@@ -26,7 +26,7 @@ Write the page on which people play the games in their browser: a folder of stat
 Copy the folder to any web host, under any path: it needs no server program, and no address in it
 needs to be changed. Rules, search and network run in the visitor's browser (Chrome 91, Firefox 89,
 Safari 16.4, or newer), and a game that was played once works offline. The page asks no other
-site for anything. A visitor loads the page and the game at hand, at most 1.5 MB.
+site for anything. A visitor loads the page and a game: with a shipped agent at most 1.5 MB.
 
 Parts that the installed page has, or that were built before, are taken from there. Missing parts
 are built on all cores: a module for each game and its options (ziglang: pip install

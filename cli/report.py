@@ -35,8 +35,8 @@ page needs no other file and no network.
   ludarium --game-module noughts report noughts        a game of your own
 
 The strongest player is the game's shipped agent if it was trained with these options, and a tree
-search otherwise. The same --seed gives the same figures. The guide's page "Reports on a game"
-explains every figure."""
+search otherwise. The same --seed gives the same figures on the same machine. The guide's page
+"Reports on a game" explains every figure."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,8 @@ from .arguments import add_command
 
 HELP = "compute the values of positions of a game"
 DESCRIPTION = """\
-Compute the values of positions with best play: of all positions of Osiron, kept in a table from
-which `ludarium probe` answers at once and the agent `perfect` plays; of the first actions of Corso.
+Compute the values of positions with best play: of all of Osiron with all pieces placed, kept in a
+table from which `ludarium probe` answers and the agent `perfect` plays; of Corso's first actions.
 In the other games `ludarium probe` solves a late position, `ludarium accuracy` many at once.
 
   ludarium solve osiron                        seconds

@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_folder(
         parser,
-        "folder of the run; default: runs/GAME, or runs/GAME-CONFIG with another --config than "
-        "GAME/default, or where --algorithm has a shipped configuration",
+        "folder of the run; default: runs/GAME, or runs/GAME-CONFIG if the configuration is a file "
+        "or a shipped one, such as GAME/ppo, other than GAME/default",
     )
     parser.add_argument(
         "--restart",

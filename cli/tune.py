@@ -85,8 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_folder(
         parser,
-        "folder of the search; default: runs/tune-GAME, or runs/tune-GAME-CONFIG with another "
-        "--config than GAME/default, or where --algorithm has a shipped configuration",
+        "folder of the search; default: runs/tune-GAME, or runs/tune-GAME-CONFIG if the "
+        "configuration is a file or a shipped one, such as GAME/ppo, other than GAME/default",
     )
     parser.add_argument("--show", action="store_true", help="train nothing, show the trials so far")
     add_json(parser)

@@ -78,7 +78,7 @@ export class Engine {
    * @param {string | URL | Response | BufferSource | WebAssembly.Module} source an address to fetch,
    *   a response, the bytes of a module (as read from a file in Node), or a module that
    *   another thread has sent.
-   * @returns {Promise<Engine>}
+   * @returns {Promise<Engine>} rejects with an Error if it cannot be fetched, or is not such a module.
    */
   static async load(source) {
     return new Engine(await compiled(source));
@@ -459,7 +459,7 @@ export class Search {
     return Object.fromEntries(Object.entries(options).map(([name, each]) => [name, each.default]));
   }
 
-  /** Seed the noise, like the `seed` of a Search of one position in Python. */
+  /** Seed the noise, and what PUCT draws, like the `seed` of a `BatchSearch` of one position in Python. */
   seed(seed) {
     checkWhole("seed", seed, 0, Number.MAX_SAFE_INTEGER);
     this.#functions.search_seed(seed);
