@@ -66,7 +66,7 @@ class BuiltFile:
         """The content, which is made if it does not exist yet.
 
         Raises:
-            ValueError, ImportError, OSError: it cannot be made; the message has the remedy.
+            ValueError, ImportError, OSError: it cannot be made; the message says why.
         """
         kept = self.kept()
         if kept is not None:

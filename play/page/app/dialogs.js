@@ -152,7 +152,7 @@ export function shareDialog({ address, record, position, file, load }) {
 export function gamesDialog(games, { open, remove, isSafe }) {
   const told = el("p", { class: "told", role: "alert" });
   const list = el("ul", { class: "games" });
-  const kept = el("p", { class: "faint" }, "This browser keeps the last games here until you remove them.");
+  const kept = el("p", { class: "faint" }, "This browser keeps the last 50 games here, until you remove them.");
   Promise.resolve(isSafe).then((safe) => {
     if (!safe) kept.append(" Some browsers delete them after a week without a visit, or when space is short: save what you want to keep as a file (Share).");
   });
