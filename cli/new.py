@@ -87,7 +87,9 @@ def _reason_against(name: str, kind: str) -> str | None:
     """Why a game cannot be called ``name``, and its class ``kind``; None if it can."""
     if not NAME.fullmatch(name):
         better = re.sub(r"[^a-z0-9]+", "_", name.lower()[:30]).strip("_0123456789")
-        return f"write lower-case letters, digits and _, such as {better or 'noughts'}"
+        return (
+            f"first a letter, all lower-case letters, digits and _, such as {better or 'noughts'}"
+        )
     if name in GAMES:
         return "there is a game of that name; ludarium games lists them"
     if find_kind(name) is not None:
