@@ -86,10 +86,8 @@ def run(given: argparse.Namespace) -> Result:
 def _reason_against(name: str, kind: str) -> str | None:
     """Why a game cannot be called ``name``, and its class ``kind``; None if it can."""
     if not NAME.fullmatch(name):
-        meant = re.sub(r"[^a-z0-9]+", "_", name.lower()[:30]).strip("_0123456789")
-        return (
-            f"write a letter, then lower-case letters, digits and _, such as {meant or 'noughts'}"
-        )
+        better = re.sub(r"[^a-z0-9]+", "_", name.lower()[:30]).strip("_0123456789")
+        return f"write lower-case letters, digits and _, such as {better or 'noughts'}"
     if name in GAMES:
         return "there is a game of that name; ludarium games lists them"
     if find_kind(name) is not None:
