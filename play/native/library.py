@@ -44,6 +44,7 @@ def write_library(
         ValueError: the folder exists, and is neither empty nor for a library of this game; or it
             has libraries for other targets.
         LinkerError: the linker is missing or fails.
+        ImportError: numba is not installed.
         OSError: a file cannot be written.
     """
     header_file = folder / f"{library.prefix}.h"

@@ -62,8 +62,16 @@ def _as_word(value: Any) -> str:
 def build_module(game: Game, limits: Limits | None = None) -> bytes:
     """Compile a game's rules and the search over them, in a dedicated process.
 
+    Args:
+        game: the rules.
+        limits: limits of the search; default: those of `Limits`.
+
+    Returns:
+        The content of a WebAssembly file, with its manifest.
+
     Raises:
         LinkerError: the linker is missing or fails.
+        ImportError: numba is not installed.
     """
     find_zig()  # check before the long compilation
     return in_own_process(_build, game, limits or Limits())

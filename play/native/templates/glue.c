@@ -149,7 +149,7 @@ i64 ludarium_game_ask(void *buffer) {
 /* The weights of the trunk and of the heads, each once in the library: [output][tap][input]. */
 extern const int8_t ludarium_game_network_weights[], ludarium_game_network_head_weights[];
 
-/* Write a layer in an order, see packed in packing.py, as int8 or float; return its end. */
+/* Write a layer in an order, see packed in packing.py, as int8 or float; return how many weights. */
 static i64 pack_layer(const struct layer *layer, struct order order, const int8_t *plain,
                       int8_t *bytes, float *floats) {
     i64 n = 0, width;
