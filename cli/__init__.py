@@ -101,7 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return the exit status.
 
     The status is 2 for a user's error or too little memory, `UNREAD` if nobody reads the output,
-    and `STOPPED` where Ctrl-C cut the work short. Each command's help tells where it is 1.
+    and `STOPPED` after Ctrl-C, which is the usual end, with 0, of ``train`` and of the page that
+    ``play`` serves. The help of a command tells where it is 1.
 
     Args:
         arguments: the words after ``ludarium``; default: those of this process, whose signals then

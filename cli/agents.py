@@ -26,7 +26,7 @@ from .result import Result
 
 HELP = "list the agents and how to name them"
 DESCRIPTION = """\
-List the names of agents (some commands take trained ones only), and the shipped agents' levels.
+List the names of agents (some commands take trained ones only), and what ships, with its levels.
 
   ludarium agents                                     all of them
   ludarium agents onyx                                the shipped agents of one game

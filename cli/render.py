@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--width",
         type=read_count,
         default=800,
-        help="most pixels in width of one picture, for .png and .gif (default %(default)s)",
+        help="greatest width of one picture in pixels, for .png and .gif (default %(default)s)",
     )
     parser.add_argument(
         "--columns", type=read_count, help=f"columns of a contact sheet (default {_COLUMNS})"
