@@ -69,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "agent",
         metavar="AGENT",
-        help="agent whose moves are compared, and its values too if it has a network (those of "
-        "level: are not compared)",
+        help="agent whose moves are compared, and the values of its network too, except for level: "
+        "and endgame:",
     )
     parser.add_argument(
         "--test",

@@ -8,7 +8,7 @@ writes NAME.wasm; NAME.scene.json; and NAME.network if a shipped agent fits. Wha
 from the same sources comes from the built page or the user's cache folder. A game of your own that
 no installed package registers comes from a module: --game-module MODULE. A game takes up to a
 minute. The linker is the package ziglang: pip install 'ludarium[wasm]'.
-docs/guide/wasm.md explains how to use the files.
+The guide's page "Games outside Python" explains how to use the files.
 """
 
 from __future__ import annotations
