@@ -102,7 +102,7 @@ class Site:
         name = quoted(str(folder), 100)
         if not (folder / LIST).is_file():
             raise FileNotFoundError(
-                f"there is no built page in {name}: build it (make page, in a clone of ludarium)"
+                f"there is no built page in {name}: in a clone of ludarium build it by make page"
             )
         site = cls(folder)
         for address in site.files:
