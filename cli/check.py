@@ -79,9 +79,8 @@ def run(given: argparse.Namespace) -> Result:
         found = checked["findings"]
         count = f"{len(found) or 'no'} finding{'s' * (len(found) != 1)}"
         where = f" ({checked['file']})" if checked["file"] else ""
-        lines.append(
-            f"{checked['game'] or checked['class']}{where}: {count} in {given.games} games"
-        )
+        games = f"{given.games} game{'s' * (given.games != 1)}"
+        lines.append(f"{checked['game'] or checked['class']}{where}: {count} in {games}")
         lines += [f"  {finding}" for finding in found]
     return Result(data, "\n".join(lines), int(any(checked["findings"] for checked in data)))
 

@@ -95,9 +95,9 @@ def test_findings_are_printed_and_are_status_1(
     here: Path, capsys: pytest.CaptureFixture[str], body: str, told: str
 ) -> None:
     (here / "mine.py").write_text(GAME.format(body))
-    assert main(["check", "mine:Mine"]) == 1
+    assert main(["check", "mine:Mine", "--games", "1"]) == 1
     printed = capsys.readouterr().out
-    assert printed.startswith(f"tictactoe ({here / 'mine.py'}): 1 finding in 50 games\n")
+    assert printed.startswith(f"tictactoe ({here / 'mine.py'}): 1 finding in 1 game\n")
     assert told in printed
     assert main(["check", "mine:Mine", "--json", "--games", "2"]) == 1
     (checked,) = json.loads(capsys.readouterr().out)
