@@ -107,5 +107,5 @@ def _result(found: PuzzleSet, status: int = 0) -> Result:
         wins = sum(puzzle.value == "win" for puzzle in mine)
         rows.append([band, str(len(mine)), str(wins), str(len(mine) - wins)])
     table = text_table(["solved by level", "puzzles", "to win", "to draw"], rows)
-    text = f"{len(found.puzzles)} puzzles of {found.game}, from {found.made['rounds']} rounds"
+    text = f"{len(found.puzzles)} puzzles of {found.game}; rounds of games: {found.made['rounds']}"
     return Result(data, f"{text}\n\n{table}", status)

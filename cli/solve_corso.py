@@ -99,7 +99,7 @@ def run(given: argparse.Namespace) -> Result:
     lines = [
         f"{solver.game}, for player_0, who begins with",
         text_table(["first action", "value", "positions", "seconds"], rows, left=(0, 1)),
-        f"{solver.nodes:,} positions in {seconds:.1f} s on {solver.threads} threads; "
+        f"{solver.nodes:,} positions in {seconds:.1f} s, threads: {solver.threads}; "
         f"table {solver.memory >> 20} MiB, {percent(solver.filled)} filled",
     ]
     if not given.first_move:

@@ -111,7 +111,7 @@ def test_the_command_lists_and_makes_puzzles(capsys, tmp_path: Path):
     assert main(["puzzles", "corso"]) == 0
     first, _, _, *rows = capsys.readouterr().out.splitlines()
     puzzles, rounds = listed["puzzles"], listed["made"]["rounds"]
-    assert first == f"{len(puzzles)} puzzles of Corso(size=5), from {rounds} rounds"
+    assert first == f"{len(puzzles)} puzzles of Corso(size=5); rounds of games: {rounds}"
     for row, band in zip(rows, BANDS, strict=True):
         values = [puzzle["value"] for puzzle in puzzles if puzzle["band"] == band]
         counts = len(values), values.count("win"), values.count("draw")
