@@ -32,8 +32,8 @@ again.
   ludarium code --clear                 empty it
 
 Compiling needs numba. The cache is the folder "code" in the user's cache folder, or
-LUDARIUM_CODE_FOLDER. When code is added, files of the same name that nobody used for three days
-are removed."""
+LUDARIUM_CODE_FOLDER. When code is added, files that the list has under the same name are removed
+if nobody used them for three days."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
