@@ -57,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
     for note in notes:
         warn(note)
     engine = Engine(agent, _write, given.simulations)
-    say(f"ludarium: {agent.game} is ready, {agent.name} thinks")
+    say(f"ludarium: {agent.game} is ready, {agent.thinker} thinks")
     try:
         engine.serve(sys.stdin.buffer)
     except KeyboardInterrupt:

@@ -293,3 +293,9 @@ def test_the_session_in_the_documentation(monkeypatch, capsys):
         if "rootInfo" in answer:
             answer["rootInfo"]["seconds"] = 0.0
     assert sorted(map(json.dumps, answers)) == sorted(map(json.dumps, expected))
+
+
+def test_the_agent_is_named_without_its_budget_which_requests_set(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", _Lines(""))
+    assert main(["engine", "corso", "--agent", "uct:7"]) == 0
+    assert capsys.readouterr().err.endswith("ludarium: Corso(size=5) is ready, uct thinks\n")
