@@ -6,7 +6,7 @@
 import { button, el, recall, remember } from "./dom.js";
 
 const PACE = 700; // ms before each of a step's replies, which are moves of both players
-const MOST_PACED = 3; // more replies are made at once
+const MOST_PACED = 3; // where a step has more replies, they are made at once
 
 /** The opponent in a guided game, who makes the moves of the steps. */
 export const GUIDE = Object.freeze({ kind: "guide" });
