@@ -238,6 +238,9 @@ test("a table goes to any node, and knows what is legal there", () => {
 });
 
 test("people play on, look back, take back, and resign", () => {
+  const taught = counted([PERSON, { kind: "guide" }]).session;
+  taught.play(0); // after the guided game was left
+  assert.equal(taught.isKept, false); // kept games have no guides
   const { session, told } = counted([PERSON, PERSON], { isKept: false });
   assert.deepEqual([session.mayResign, session.takeBackTo, session.isKept, session.fromStart],
     [false, null, false, true]);

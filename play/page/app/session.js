@@ -124,7 +124,7 @@ export class Session {
 
   play(action) {
     const inStudy = this.isStudy;
-    this.isKept = true;
+    this.isKept = this.seats.every(({ kind }) => kind !== "guide");
     this.#taken = [];
     const child = this.table.play(this.view, action);
     this.view = child;
