@@ -161,8 +161,8 @@ def _advice(prober: Prober, given: argparse.Namespace, is_stopped: bool) -> str:
     ways = ["ask about a later position (more --moves, or less --back)"]
     if not given.outcome and prober.game.max_score:
         ways.append("ask with --outcome who wins only")
-    limit = prober.default_limit if given.limit is None else given.limit
-    ways.append("let it search longer" if is_stopped else f"search with --limit {10 * limit}")
+    limit = 10 * (prober.default_limit if given.limit is None else given.limit) or 10_000
+    ways.append("let it search longer" if is_stopped else f"search with --limit {limit}")
     return ", or ".join(ways)
 
 

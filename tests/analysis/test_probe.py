@@ -165,6 +165,8 @@ def test_probe_says_what_is_not_decided_and_what_to_try(capsys: pytest.CaptureFi
     advice = "ask about a later position (more --moves, or less --back), or ask with --outcome who"
     assert advice in printed.err
     assert "or search with --limit 20000." in printed.err
+    assert main([*words, "--limit", "0"]) == 1
+    assert "or search with --limit 10000." in capsys.readouterr().err
 
 
 class Interrupted(ProgressBar):

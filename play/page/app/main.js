@@ -119,7 +119,7 @@ const onAnalysis = {
     showFindings();
     await review;
     showClock();
-    session.isKept = true; // with the judgements
+    session.isKept = session.mayBeKept; // with the judgements
     keeping.ask();
     if (shown.tab === "moves") showPlayed();
   },

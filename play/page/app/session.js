@@ -100,6 +100,11 @@ export class Session {
     return this.studying || this.resigned !== null || this.live.isOver;
   }
 
+  /** Whether the browser may keep the game: a guided one is the guide's. */
+  get mayBeKept() {
+    return this.seats.every(({ kind }) => kind !== "guide");
+  }
+
   /** The work of the agent, `{node, simulations}`, or null. */
   get agent() {
     return this.#agent;
@@ -124,7 +129,7 @@ export class Session {
 
   play(action) {
     const inStudy = this.isStudy;
-    this.isKept = this.seats.every(({ kind }) => kind !== "guide");
+    this.isKept = this.mayBeKept;
     this.#taken = [];
     const child = this.table.play(this.view, action);
     this.view = child;
