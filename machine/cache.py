@@ -1,8 +1,8 @@
-"""Object code that was made before, each unit in a file of its own, written whole or not at all.
+"""Object code that was made before, in files that are written whole or not at all.
 
-A file's name has a digest of all that its code depends on; the file begins with a digest of its
-content. A damaged file is made anew. No file is a pickle, and none depends on a version of Python
-or of the compiler.
+A file holds kernels of a unit that were asked for together. Its name has a digest of all that the
+code depends on; a digest of the content stands before it. A damaged file is made anew. No file is a
+pickle, and none depends on a version of Python or of the compiler.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 _SIZE_BYTES = 8
 SUFFIX = ".code"
 _SUFFIXES = (SUFFIX, ".part", ".lock")  # the second of unfinished files
-_DAYS_UNUSED = 3  # code of other sources and unfinished files are removed after so many
+_DAYS_UNUSED = 3  # a unit's files are removed when nobody has used them for so many days
 _SECONDS_PER_DAY = 86_400
-_LONGEST_WAIT = 600  # seconds for another process, which may have been stopped
+_LONGEST_WAIT = 600  # seconds to wait for another process, which may have been stopped
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def folder() -> Path | None:
 
 
 def read(name: str, key: str) -> ObjectCode | None:
-    """What was kept under a key; None if it is missing or damaged."""
+    """What was kept under a unit's name and a key; None if it is missing or damaged."""
     where = folder()
     return None if where is None else read_file(where / _file_name(name, key))
 
@@ -97,7 +97,8 @@ def read_file(file: Path) -> ObjectCode | None:
 def making(name: str, key: str) -> Iterator[None]:
     """A context in which one process at a time makes what is to be kept under a key.
 
-    Others wait, and then find it kept. Without a folder that can be written nobody waits.
+    Others wait, ten minutes at most, and then find it kept. Nobody waits if the folder cannot be
+    written, or its file system has no locks.
     """
     from filelock import FileLock, Timeout  # slow to import
 
@@ -119,7 +120,7 @@ def making(name: str, key: str) -> Iterator[None]:
 
 
 def keep(name: str, key: str, code: ObjectCode) -> None:
-    """Keep object code, or warn that it cannot be kept; remove what was not used for days."""
+    """Keep object code, or warn that it cannot be kept; remove the unit's files of old use."""
     where = folder()
     if where is None or not _is_writable(where):
         _warn_once(f"{where or 'the home folder'} cannot be written")
@@ -138,7 +139,7 @@ def keep(name: str, key: str, code: ObjectCode) -> None:
 
 
 def kept() -> dict[Path, int]:
-    """The files of the cache with their sizes in bytes, unfinished ones included."""
+    """The files of the cache with their sizes in bytes, unfinished ones and locks included."""
     found: dict[Path, int] = {}
     where = folder()
     for file in sorted(where.glob("*")) if where is not None else ():
@@ -159,7 +160,7 @@ def clear() -> None:
 
 
 def content_of(code: ObjectCode) -> bytes:
-    """The content of a file."""
+    """What a file with this code holds; see `read_file`."""
     forms = json.dumps([[f.kernel, f.symbol, f.layouts, f.returned] for f in code.forms]).encode()
     content = len(forms).to_bytes(_SIZE_BYTES, "little") + forms + code.content
     return _MAGIC + hashlib.sha256(content).digest() + content
@@ -202,7 +203,7 @@ def _warn_once(reason: str) -> None:
 
 
 def _remove_unused(where: Path, name: str) -> None:
-    """Remove a unit's files, and unfinished ones, that were not used for days."""
+    """Remove a unit's files, unfinished ones too, that were not used for `_DAYS_UNUSED`."""
     oldest = time.time() - _DAYS_UNUSED * _SECONDS_PER_DAY
     with suppress(OSError):
         for file in where.glob(f"{name}-*"):

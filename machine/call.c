@@ -24,6 +24,8 @@
 #endif
 #endif
 
+/* How many dtypes a layout remembers, words a block on the stack has, entries a returned tuple has
+   at most, and how deep tuples lie in one another at most. */
 enum { SEEN = 8, WORDS = 128, MOST_RETURNED = 8, MOST_DEPTH = 8 };
 
 /* The layout of an argument. */

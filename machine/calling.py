@@ -1,5 +1,5 @@
-"""Calls machine code: `kernel` makes a callable, and `add` gives it code. `level` tells which code
-this processor runs. The extension ``call.c`` does all three; without it, Python does.
+"""Calls machine code: `kernel` makes a callable, and `add` gives it code. `level` tells the newest
+kind of code that this processor runs. The extension ``call.c`` does all three; without it, Python.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def add(kernel: Any, address: int, layouts: tuple[Layout, ...], returned: str) -
             integer, ``f`` and ``g`` a float; ``T`` and up to 8 of these letters a tuple.
 
     Raises:
-        TypeError, ValueError: ``kernel`` is of another function, ``layouts`` is no tuple of them,
-            ``address`` is 0, or ``returned`` is no such text.
+        TypeError, ValueError: ``kernel`` is not what `kernel` returned, ``layouts`` is no tuple of
+            layouts, ``address`` is 0, or ``returned`` is no such text.
     """
     if _call is not None:
         _call.add(kernel, address, layouts, returned)
@@ -75,7 +75,7 @@ def add(kernel: Any, address: int, layouts: tuple[Layout, ...], returned: str) -
 def level() -> str:
     """The newest of ``machines.KINDS`` that this processor is; empty if it is older than all.
 
-    Without the extension, an x86 processor is taken for "v2" wherever Linux does not describe it.
+    Without the extension, every x86 processor counts as "v2" on systems other than Linux.
     """
     if _call is not None:
         return str(_call.level())
@@ -83,7 +83,7 @@ def level() -> str:
         is_newer = sys.platform == "darwin" or "asimddp" in _flags()
         return "dotprod" if is_newer else "neon"
     if not sys.platform.startswith("linux"):
-        return "v2"  # all that run these systems are at least that
+        return "v2"  # processors that run today's Windows and macOS are at least that
     flags, found = _flags(), ""
     for kind, needed in _NEEDED.items():
         if not needed <= flags:
@@ -163,7 +163,7 @@ _REFUSED: dict[str, Any] = {"i": (bool, np.timedelta64)}
 
 @contextmanager
 def _usual_floats() -> Iterator[None]:
-    """Numbers round to nearest, and trap nothing; where the system has no such call, as before."""
+    """A context in which fractions round to nearest and trap nothing; Linux alone has it here."""
     if _libm is None:
         yield
         return

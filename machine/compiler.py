@@ -1,9 +1,10 @@
-"""The compiler, as this process sees it: child processes that numba is in, and that stay.
+"""Asks child processes to compile: numba is imported there alone. A child serves many requests.
 
-A child imports the same modules and compiles what is asked for. It compares the digest of its
-sources; where that differs, because a module was edited or loaded again, a new child takes its
-place. Threads that compile at once have a child each, because numba compiles one function at a
-time; more than there are cores would gain nothing. Children end with their parent.
+A child imports the modules that hold the functions, and compiles what is asked for. It
+compares the digest of its sources with this process's; where they differ, because a module was
+edited or loaded again, a new child takes its place. Threads that compile at once have a child each,
+because numba compiles one function at a time; there are no more at work than cores. Children end
+with their parent.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ from .marks import changed_sources
 from .recipe import Recipe
 
 _MODULE = "ludarium.machine.making.serving"
-#: A child is replaced after so many answers: numba forgets nothing, some 10 MB each.
+#: A child is ended after so many answers: numba keeps all it has compiled, some 10 MB an answer.
 _MOST_ANSWERS = 32
 
 Built = TypeVar("Built")
 
 
 class CompileError(Exception):
-    """A function cannot be compiled; the message is the compiler's."""
+    """A function cannot be compiled; the message is that of numba or of `machine.making`."""
 
 
 class NoCompilerError(ValueError):
-    """There is no compiler; the message says why."""
+    """Nothing can be compiled, whatever the function; the message says why."""
 
 
 class _EndedError(NoCompilerError):
@@ -61,20 +62,23 @@ def compiled(
     """Compile kernels.
 
     Args:
-        recipe: what they are made of.
-        digest: of its ingredients.
-        files: the modules that it is made of, for names that another process does not find.
-        kernels: names and layouts of the arguments.
-        kind: of the processor.
-        symbols: the beginning of the names of the machine code.
-        machines: for which libraries are compiled; if empty: this one, for `loading.load`.
+        recipe: what the kernels are made of.
+        digest: the digest of the recipe's ingredients.
+        files: the files of the recipe's modules, by the modules' names: a child may find another
+            file under such a name, or none.
+        kernels: the kernels' names, and the layouts of their arguments.
+        kind: the kind of processor, one of `machines.KINDS`.
+        symbols: the beginning of each symbol; ``_`` and the kernel's number in ``kernels`` follow.
+        machines: the machines to compile for, such as those of libraries to ship. If there are
+            none, code is compiled for this machine, in the form that `loading.load` takes.
 
     Returns:
-        The forms, and an object file for each machine.
+        The form of each kernel, and an object file for each machine.
 
     Raises:
-        CompileError: numba refuses a function.
-        NoCompilerError: numba is not installed, or the process cannot be started.
+        CompileError: a function cannot be compiled.
+        NoCompilerError: numba is not installed; or the child cannot be started, has ended, lacks a
+            module, or finds other sources than ``digest`` is of.
     """
     reason = reason_against()
     if reason is not None:
@@ -93,10 +97,8 @@ def compiled(
     with _are_free:
         answer, content = _answer_to(request)
     fault = answer.get("fault")
-    if fault == "compile":
-        raise CompileError(answer["told"])
     if fault is not None:
-        raise NoCompilerError(answer["told"])
+        raise (CompileError if fault == "compile" else NoCompilerError)(answer["told"])
     ends = list(accumulate(answer["sizes"], initial=0))
     return tuple(map(form_of, answer["forms"])), [content[a:b] for a, b in pairwise(ends)]
 
@@ -104,8 +106,16 @@ def compiled(
 def in_own_process(build: Callable[..., Built], *arguments: Any) -> Built:
     """Run a function in a new process and return its result.
 
-    What depends on the machine that a process compiles for, such as the blocks of networks, is set
-    once in each.
+    This is for functions that compile for another machine: a process can choose the machine that
+    the blocks of networks are made for only once.
+
+    Args:
+        build: a function that can be pickled, as its arguments and its result.
+        arguments: its arguments.
+
+    Raises:
+        Exception: what ``build`` raises.
+        BrokenProcessPool: the process has ended without a result.
     """
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=spawn) as pool:
@@ -113,7 +123,7 @@ def in_own_process(build: Callable[..., Built], *arguments: Any) -> Built:
 
 
 def reason_against() -> str | None:
-    """Why nothing can be compiled here; None if it can."""
+    """The reason why nothing can be compiled here; None if there is none."""
     if getattr(sys, "frozen", False) or not sys.executable:
         return "this program has no Python of its own that could run the compiler"
     if find_spec("numba") is None:
@@ -122,12 +132,12 @@ def reason_against() -> str | None:
 
 
 class _Child:
-    """A process that compiles; requests and answers are lines of JSON, code follows its line."""
+    """A process that compiles; requests and answers are lines of JSON, code follows the answer."""
 
     def __init__(self) -> None:
         self._was_ended = False
         self.answers = 0
-        # In a variable, folders with os.pathsep in their names would be others.
+        # Not in PYTHONPATH: folders with os.pathsep in their names would be cut there.
         start = f"import sys; sys.path[:0] = {_importable()!a}; from {_MODULE} import main; main()"
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", start],
@@ -137,7 +147,12 @@ class _Child:
         )
 
     def ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """Send a request and wait for the answer."""
+        """Send a request and wait for the answer.
+
+        Raises:
+            _EndedError: the process has ended by itself.
+            NoCompilerError: `end` was called meanwhile.
+        """
         try:
             _stream(self._process.stdin).write(json.dumps(request).encode() + b"\n")
             _stream(self._process.stdin).flush()
@@ -177,20 +192,21 @@ def _stream(stream: IO[bytes] | None) -> IO[bytes]:
 
 
 def _importable() -> list[str]:
-    """The folders that this process imports from; relative ones were meant at its start."""
+    """The folders that this process imports from, absolute; the empty one comes with requests."""
     return [os.path.abspath(each) for each in sys.path if each]
 
 
-#: All children, and those that wait: a thread takes one out while it compiles.
+#: All children, and those that are free: a thread takes one out of these while it compiles.
 _children: set[_Child] = set()
 _idle: list[_Child] = []
 _are_free = threading.Semaphore(available_cores())
 
 
 def _answer_to(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """The answer of a child that waits; of a new one if none does, or it has ended or is stale."""
+    """The answer of a free child; of a new one if none is free, or it has ended or is stale."""
     with suppress(IndexError, _EndedError):
-        child = _idle.pop()
+        while (child := _idle.pop()) not in _children:
+            pass  # `end_children` ended it just before its thread gave it back
         answer, content = child.ask(request)
         if answer.get("fault") != "stale":
             _give_back(child)
@@ -214,14 +230,14 @@ def _give_back(child: _Child) -> None:
 
 
 def end_children() -> None:
-    """End all children; threads that wait for one get a `NoCompilerError`."""
+    """End all children; a thread that waits for an answer gets a `NoCompilerError`."""
     _idle.clear()
     while _children:
         _children.pop().end()
 
 
 def _forget_children() -> None:
-    """Leave the children to the parent of a forked process."""
+    """In a forked process: leave the children to the parent."""
     global _are_free
     _are_free = threading.Semaphore(available_cores())
     _children.clear()

@@ -1,4 +1,4 @@
-"""Copies of functions in which a game's rules, and what the compiler made of parts, are filled in.
+"""Copies of functions: a game's rules, and what the compiler made of parts, are filled in.
 
 A kernel is an ordinary function of a *template module* that calls ``rules.step(...)`` and so on;
 the module's ``rules`` is None. `Copies` copies each function that a kernel needs with its module's
@@ -23,9 +23,9 @@ class Copies:
 
     Args:
         rules: what templates find in ``rules``, by name: functions with their marks, and values.
-        make: function that takes a copy and its mark.
+        make: function that takes a copy and its mark, and returns what stands for the function.
         given: marked functions that take the place of those of template modules, by name.
-        emitted: what takes the place of an `Emitted`.
+        emitted: function that takes an `Emitted`, and returns what takes its place.
     """
 
     def __init__(
@@ -45,7 +45,12 @@ class Copies:
             setattr(self._rules, name, filled)
 
     def of(self, function: FunctionType, mark: Mark | None = None) -> Any:
-        """What ``make`` returned for the copy of a function, under its own mark or another one."""
+        """What ``make`` returned for the copy of a function.
+
+        Args:
+            function: the function.
+            mark: by default its own, or "part" if it has none.
+        """
         mark = mark or mark_of(function) or "part"
         known = self._made.get((function, mark))
         if known is not None:
@@ -106,7 +111,7 @@ class Copies:
 
 
 def template_functions(templates: ModuleType, mark: Mark | None = None) -> dict[str, FunctionType]:
-    """The marked functions that a template module itself defines, of one mark or of any."""
+    """The marked functions that a template module itself defines, by name; of one mark, or all."""
     return {
         name: value
         for name, value in vars(templates).items()
@@ -119,7 +124,7 @@ def template_functions(templates: ModuleType, mark: Mark | None = None) -> dict[
 
 @cache
 def globals_read(code: CodeType) -> frozenset[tuple[str, ...]]:
-    """The globals that code reads, each with the attributes that are at once read of it."""
+    """The globals that code reads, each followed by the attributes that are read of it at once."""
     found: set[tuple[str, ...]] = set()
     path: list[str] = []
     for step in dis.get_instructions(code):

@@ -2,8 +2,9 @@
 
 A layout is one of
 
-- ``("A", dtype, dimensions, is_contiguous, is_writable)``, an array; ``dtype`` is `text_of` it;
-- ``("T", kind, entries)``, a tuple; ``kind`` is empty, or ``module:name`` of a named tuple's class;
+- ``("A", dtype, dimensions, is_contiguous, is_writable)``, an array; ``dtype`` a text of `text_of`;
+- ``("T", kind, entries)``, a tuple, with the layouts of its entries; ``kind`` is empty, or
+  ``module:name`` of a named tuple's class; tuples lie at most 8 deep in one another;
 - ``("i",)`` an integer, ``("u",)`` a ``np.uint64``, ``("b",)`` a truth value, ``("f",)`` a float,
   ``("g",)`` a ``np.float32``, ``("n",)`` None.
 
@@ -62,7 +63,8 @@ def layout_of(value: Any) -> Layout:
 def fits(given: Layout, wanted: Layout) -> bool:
     """Whether an argument of one layout may be passed where code was made for another one.
 
-    An array that can be written may stand for one that cannot, a contiguous one for any.
+    An array that can be written may stand for one that cannot, a contiguous one for one that is
+    not, and a tuple for one of another class.
     """
     if given == wanted:
         return True
@@ -74,7 +76,7 @@ def fits(given: Layout, wanted: Layout) -> bool:
 
 
 def all_fit(given: Sequence[Layout], wanted: Sequence[Layout]) -> bool:
-    """Whether arguments of these layouts may be passed where code was made for others: `fits`."""
+    """Whether all arguments fit, see `fits`."""
     return len(given) == len(wanted) and all(map(fits, given, wanted))
 
 

@@ -1,10 +1,10 @@
 """Machine code that the package was shipped with: libraries, and an index of what they hold.
 
-``shipped/PLATFORM`` holds them; ``ludarium.play.shipping`` makes them. A library is used only if
-the index, which is of this version, knows its digest. The name of a unit's code is a digest of the
-unit's name, its kernels' names, and the layouts of their arguments. The index also knows the digest
-of all that the code is made of, so code of other sources is never used; where sources cannot be
-read, as in a program that a tool packed into one file, the index is believed.
+``shipped/PLATFORM`` holds both; ``ludarium.play.shipping`` makes them. A library is used only if
+the index is of this version and knows the library's digest. The name of a unit's code is a digest
+of the unit's name, its kernels' names, and the layouts of their arguments. The index also has the
+digest of all that the code is made of: code of other sources is not used. Where sources cannot be
+read, as in a program that a tool packed into one file, they are not compared.
 """
 
 from __future__ import annotations
@@ -45,11 +45,13 @@ def name_of(unit: str, kernels: list[tuple[str, tuple[Any, ...]]]) -> str:
 def find(
     unit: str, kind: str, kernels: list[tuple[str, tuple[Any, ...]]], sources: str | None
 ) -> tuple[Form, ...] | None:
-    """The forms of a unit's kernels, loaded; None if no library has them.
+    """The forms of a unit's kernels, whose code is loaded; None if no library has it.
+
+    A damaged index or library, or one of another version, is a `RuntimeWarning`, and not used.
 
     Args:
         unit: the unit's name.
-        kind: of the processor.
+        kind: the kind of processor, one of `machines.KINDS`.
         kernels: names of its kernels, and layouts of their arguments.
         sources: the digest of all that they are made of; None if that cannot be read.
     """

@@ -12,7 +12,7 @@ from typing import Any
 
 _in_libraries: dict[str, int] = {}  # addresses by symbol
 _is_loading = threading.RLock()
-if hasattr(os, "register_at_fork"):  # a forked process finds LLVM's loader between two files
+if hasattr(os, "register_at_fork"):  # nobody forks while LLVM's loader is halfway through a file
     os.register_at_fork(
         before=_is_loading.acquire,
         after_in_parent=_is_loading.release,
@@ -21,7 +21,11 @@ if hasattr(os, "register_at_fork"):  # a forked process finds LLVM's loader betw
 
 
 def load(content: bytes) -> None:
-    """Load an object file; it stays as long as the process runs."""
+    """Load an object file; it stays as long as the process runs.
+
+    Raises:
+        ImportError: llvmlite is not installed.
+    """
     import llvmlite.binding as llvm
 
     with _is_loading:
@@ -43,7 +47,7 @@ def load_library(file: Path, symbols: Iterable[str]) -> None:
 
 
 def address_of(symbol: str) -> int:
-    """The address of a function that was loaded."""
+    """The address of a function that was loaded, of a library or of an object file."""
     address = _in_libraries.get(symbol)
     if address is None:
         with _is_loading:

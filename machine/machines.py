@@ -14,9 +14,11 @@ from . import calling
 _X86, _ARM = ("v2", "v3", "v4", "vnni"), ("neon", "dotprod")
 #: All kinds of processors: levels of x86-64, and of Arm.
 KINDS = (*_X86, *_ARM)
-#: The kinds that rules and searches, batches and playouts, and networks are compiled for.
+#: The kinds that rules and searches are compiled for,
 OF_RULES = ("v2", "v3", "neon")
+#: those of batches and playouts,
 OF_BATCHES = ("v2", "v3", "v4", "neon")
+#: and those of networks.
 OF_NETWORKS = ("v2", "v3", "vnni", "neon", "dotprod")
 
 #: The kinds of each family of processors.
@@ -43,12 +45,12 @@ def this_platform() -> str:
 
 @cache
 def processor() -> str:
-    """The newest of `KINDS` that this processor is, or that ``LUDARIUM_PROCESSOR`` names.
+    """The kind that ``LUDARIUM_PROCESSOR`` names, or else the newest of `KINDS` that this one is.
 
     It is empty if the processor is older than all.
 
     Raises:
-        ValueError: the variable has another value.
+        ValueError: the variable names no kind.
     """
     named = os.environ.get("LUDARIUM_PROCESSOR", "")
     if named not in ("", *KINDS):
@@ -59,7 +61,11 @@ def processor() -> str:
 
 
 def kind_of(kinds: tuple[str, ...]) -> str:
-    """The newest of some kinds that this processor can run; empty if there is none."""
+    """The newest of some kinds whose code this processor can run; empty if there is none.
+
+    Raises:
+        ValueError: see `processor`.
+    """
     here = processor()
     family = next((each for each in (_X86, _ARM) if here in each), ())
     able = family[: family.index(here) + 1] if family else ()
@@ -72,7 +78,7 @@ class Machine:
 
     Attributes:
         triple: LLVM's name of processor, vendor and system.
-        processor: LLVM's name of the oldest processor that runs it; empty for any.
+        processor: LLVM's name of the oldest processor that runs the code; empty for any.
         features: additional features, in LLVM's notation.
         relocation: ``static``, or ``pic`` for code that may lie anywhere.
         code_model: ``small``, or ``large`` for code whose constants may lie far from it: where
@@ -87,12 +93,21 @@ class Machine:
 
     @classmethod
     def of_kind(cls, kind: str, triple: str, processor: str = "") -> Machine:
-        """A machine of one of `KINDS`; ``processor`` takes the place of LLVM's name."""
+        """A machine of one of `KINDS`; ``processor``, if not empty, replaces LLVM's name for it.
+
+        Raises:
+            KeyError: there is no such kind.
+        """
         known, features = _PROCESSORS[kind]
         return cls(triple, processor or known, features)
 
     def opened(self) -> Any:
-        """LLVM's target machine."""
+        """LLVM's target machine.
+
+        Raises:
+            ImportError: llvmlite is not installed.
+            RuntimeError: LLVM does not know the triple.
+        """
         import llvmlite.binding as llvm
 
         _initialize()

@@ -1,7 +1,7 @@
 """Marks for functions that are compiled. A marked function stays plain Python.
 
-*Kernels* are what Python calls, *parts* what kernels call. All of them run as plain Python too,
-with the same results; ``ludarium.machine.making`` compiles them.
+*Kernels* are what Python calls, *parts* what kernels call. They run as plain Python too, with the
+same results, unless they call an `Emitted`; ``ludarium.machine.making`` compiles them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any, Literal, TypeVar
 
 Function = TypeVar("Function", bound=Callable)
 
-#: How a function is compiled: as an entry point; as the compiler decides; into each caller's body;
-#: the same, optimised alone before, under the promise that its arguments never overlap.
+#: How a function is compiled: "kernel" as an entry point; "part" as the compiler decides; "inlined"
+#: into each caller's body; "leaf" the same, but optimised alone before, under the promise that its
+#: arguments never overlap.
 Mark = Literal["kernel", "part", "inlined", "leaf"]
 
 
@@ -55,7 +56,7 @@ def mark_of(function: Any) -> Mark | None:
 
 
 def plain(function: Any) -> Any:
-    """The plain Python function behind one that a user has compiled by numba, or the function."""
+    """The plain Python function behind one that a user has compiled by numba; else the function."""
     return getattr(function, "py_func", function)
 
 
@@ -108,6 +109,9 @@ def source_of(file: Path) -> bytes:
     """The content of a source when its functions were defined: people edit files meanwhile.
 
     A file of which no function was marked is read now.
+
+    Raises:
+        OSError: it cannot be read.
     """
     known = _remembered.get(str(file))
     return file.read_bytes() if known is None else known[1]

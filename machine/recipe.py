@@ -1,4 +1,4 @@
-"""What kernels are made of: a `Recipe` for other processes, its `Ingredients` as a digest."""
+"""What kernels are made of: a `Recipe` tells other processes, `Ingredients` give its digest."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Recipe:
         parts: functions in ``rules``: name, module, name in that module, mark.
         values: other things in ``rules``: name and value.
         modules: modules whose sources belong to the kernels whether they read them or not.
-        prepare: ``module:name`` of a function that is called with the machine's name before
-            anything is compiled; empty for none.
+        prepare: ``module:name`` of a function that is called with the kind of processor, one of
+            `machines.KINDS`, before anything is compiled; empty for none.
     """
 
     templates: str
@@ -50,13 +50,21 @@ class Recipe:
         return found
 
     def prepare_for(self, kind: str) -> None:
-        """Prepare this process for a kind of processor, see ``prepare``."""
+        """Prepare this process for a kind of processor, see ``prepare``.
+
+        Raises:
+            ImportError, AttributeError: there is no such module or function.
+        """
         if self.prepare:
             module, _, name = self.prepare.partition(":")
             getattr(import_module(module), name)(kind)
 
     def ingredients(self) -> Ingredients:
-        """What the kernels are made of."""
+        """What the kernels are made of.
+
+        Raises:
+            ImportError, AttributeError: a module or a function is missing.
+        """
         templates = import_module(self.templates)
         found = Ingredients([templates, *map(import_module, self.modules)])
         functions = [
@@ -71,10 +79,10 @@ class Recipe:
 
 _ABSENT = object()
 _HERE = Path(__file__).parent
-#: What decides how functions are compiled, beside their own sources.
+#: The files that decide how functions are compiled, beside the sources of these.
 _COMPILER = tuple(
     sorted(
-        [_HERE / name for name in ("copies.py", "layouts.py", "marks.py", "recipe.py")]
+        [_HERE / f"{name}.py" for name in ("copies", "layouts", "machines", "marks", "recipe")]
         + list((_HERE / "making").glob("*.py"))
     )
 )
@@ -98,7 +106,10 @@ class Ingredients:
         self._reads: list[tuple[dict[str, Any], str, Any]] = []
 
     def digest(self, source_of: Callable[[Path], bytes] = source_of) -> str:
-        """A digest of it all; ``source_of`` gives a file's content.
+        """A digest of sources and constants, 16 hexadecimal digits.
+
+        Args:
+            source_of: gives a file's content.
 
         Raises:
             OSError: a source cannot be read.
@@ -109,7 +120,11 @@ class Ingredients:
         return digest.hexdigest()[:16]
 
     def source_digest(self, source_of: Callable[[Path], bytes] = source_of) -> str:
-        """A digest of the sources alone, the same on all machines; see `digest`."""
+        """A digest of the sources alone, the same on all machines; arguments as of `digest`.
+
+        Raises:
+            OSError: a source cannot be read.
+        """
         digest = hashlib.sha256()
         files = [Path(str(module.__file__)) for _, module in sorted(self._modules.items())]
         for path in (*_COMPILER, *sorted(self._files), *files):
@@ -117,11 +132,11 @@ class Ingredients:
         return digest.hexdigest()[:16]
 
     def is_current(self) -> bool:
-        """Whether each global still has its value; a reload of a module may have changed it."""
+        """Whether each global that is read has its value still: a module may be loaded again."""
         return all(place.get(name, _ABSENT) is value for place, name, value in self._reads)
 
     def has(self, module: str) -> bool:
-        """Whether a function is of this module."""
+        """Whether the source of a module belongs to the ingredients."""
         return module in self._modules
 
     def files(self) -> dict[str, str]:
@@ -129,13 +144,13 @@ class Ingredients:
         return {name: str(module.__file__) for name, module in self._modules.items()}
 
     def add_read(self, place: dict[str, Any], name: str) -> Any:
-        """Note that a global is read; return its value."""
+        """Note that a global is read; return its value, or `_ABSENT`."""
         value = place.get(name, _ABSENT)
         self._reads.append((place, name, value))
         return value
 
     def add_functions(self, functions: Iterable[Any], rules: Mapping[str, Any]) -> None:
-        """Add functions and all that they call; ``rules`` is what stands there in templates."""
+        """Add functions and all that they call; ``rules`` is what `Recipe.rules` returned."""
         waiting, walked = list(map(plain, functions)), set()
         while waiting:
             function = waiting.pop()
@@ -195,10 +210,10 @@ class Ingredients:
         with suppress(ImportError):  # a program that a tool has packed, without the compiler
             spec = find_spec(module)
         found = [] if spec is None else list(Path(str(spec.origin)).parent.glob("*.py"))
-        self._files.update(found or [Path(module)])  # which nobody can read: see `digest`
+        self._files.update(found or [Path(module)])  # no such file: `digest` raises
 
     def _add_value(self, name: str, value: Any, where: str) -> None:
-        """Add a value that is no function; ``where`` names the function that reads it."""
+        """Add a value that is no Python function; ``where`` names the function that reads it."""
         content = _content(value)
         if content is not None:
             self._constants[name] = content
@@ -209,7 +224,7 @@ class Ingredients:
 
 
 def _is_function(value: Any) -> bool:
-    """Whether a value is built in, or a callable of numpy or numba, such as an intrinsic."""
+    """Whether a value is a builtin function, or a callable of numpy or numba: an intrinsic, say."""
     kind = type(value)
     return kind is BuiltinFunctionType or (
         callable(value) and kind.__module__.partition(".")[0] in ("numpy", "numba")
@@ -251,6 +266,6 @@ def _trouble(value: Any) -> str:
             "make it read-only by .setflags(write=False)"
         )
     return (
-        f"which is of type {type(value).__name__}; compiled code reads numbers, texts, None, "
+        f"a value of type {type(value).__name__}; compiled code reads numbers, texts, None, "
         "read-only arrays and tuples of these: make it one of them, or a table of the Spec"
     )

@@ -1,7 +1,8 @@
 """The kernels of a template module: callables whose machine code is found or made at first use.
 
 Code comes from the first place that has it: the libraries that the package was shipped with; the
-cache of object code; the compiler. Without one the kernels run as plain Python, after a warning.
+cache of object code; the compiler. Where there is no compiler either, kernels run as plain Python,
+after a warning; those of networks cannot, and raise an error.
 ``LUDARIUM_CODE`` takes away places, for tests and debugging: ``plain`` all of them, ``own`` the
 libraries, ``shipped`` all but those.
 """
@@ -42,10 +43,10 @@ _PLACES = {"": ("shipped", "own"), "plain": (), "own": ("own",), "shipped": ("sh
 
 @cache
 def places() -> tuple[str, ...]:
-    """Where code may come from.
+    """Where code may come from: "shipped" is libraries, "own" the cache and the compiler.
 
     Raises:
-        ValueError: ``LUDARIUM_CODE`` has another value.
+        ValueError: ``LUDARIUM_CODE`` means nothing.
     """
     given = os.environ.get("LUDARIUM_CODE", "")
     if given not in _PLACES:
@@ -55,7 +56,11 @@ def places() -> tuple[str, ...]:
 
 
 def is_compiled() -> bool:
-    """Whether kernels run as machine code, rather than as plain Python."""
+    """Whether kernels may run as machine code; with ``LUDARIUM_CODE=plain`` they may not.
+
+    Raises:
+        ValueError: see `places`.
+    """
     return bool(places())
 
 
@@ -75,18 +80,25 @@ class Unit:
 
     Args:
         name: the beginning of names of files; what follows the first ``-`` names the kernels.
-        subject: a game or ``networks``, for messages; empty: none is shown.
+        subject: a game or ``networks``, for messages; if empty, compiling is not announced.
         recipe: what the kernels are made of.
-        declared: gives kernels' names with arguments of each layout that they are called with.
+        declared: gives kernels' names, each with example arguments of a layout that it is called
+            with.
         kinds: the kinds of processors that have code of their own, see `machines`.
-        needs_code: whether the kernels cannot run as plain Python; without a compiler they then
-            raise a `NoCompilerError`.
+        needs_code: whether the kernels cannot run as plain Python. If they do not, and code cannot
+            be made, they raise a `NoCompilerError`; with ``LUDARIUM_CODE=plain`` a `ValueError`.
         described: the subject with its options, for the warning that it runs as plain Python.
 
     Attributes:
         kernels: callables, by name.
         kinds: the kinds of processors that have code of their own.
         title: subject and kernels, for messages.
+        name, subject, recipe: as given.
+        ingredients: what the kernels are made of.
+
+    Raises:
+        ValueError: a function reads a global that cannot be compiled in; or see `processor`.
+        ImportError, AttributeError: see `Recipe.ingredients`.
     """
 
     def __init__(
@@ -120,7 +132,12 @@ class Unit:
             self.kernels = bound
 
     def address_of(self, kernel: str, arguments: tuple[Any, ...]) -> int:
-        """The address of a kernel's machine code, for arguments of these layouts."""
+        """The address of a kernel's machine code, for arguments of the same layouts as these.
+
+        Raises:
+            TypeError: kernels do not take such arguments.
+            CompileError, NoCompilerError, ValueError: see `load`.
+        """
         return loading.address_of(self._form_of(kernel, arguments).symbol)
 
     @cached_property
@@ -164,8 +181,9 @@ class Unit:
         """Load the code of the declared kernels; it is made if it is nowhere.
 
         Raises:
-            CompileError: numba refuses a function.
-            NoCompilerError: there is no compiler.
+            CompileError: a function cannot be compiled.
+            NoCompilerError: there is no code, and none can be made.
+            ValueError: ``LUDARIUM_CODE`` forbids to make it.
         """
         if self._compiles_quietly:
             self._compiles_quietly = False
@@ -176,7 +194,10 @@ class Unit:
                 self._is_loaded = True
 
     def load_quietly(self) -> None:
-        """The same in the background: it is announced once somebody waits, who sees the errors."""
+        """Do what `load` does, for a thread in the background: raise and announce nothing.
+
+        Whoever calls `load` meanwhile or later announces it and gets the errors.
+        """
         with suppress(CompileError, ValueError), self._lock:
             if not self._is_loaded:
                 self._load(self._asked, is_quiet=True)
@@ -209,8 +230,7 @@ class Unit:
         """Make and keep the code of the declared kernels, if it is nowhere.
 
         Raises:
-            CompileError: numba refuses a function.
-            NoCompilerError: there is no compiler.
+            CompileError, NoCompilerError, ValueError: see `load`.
         """
         if self._asked:
             self._find(self._asked)
@@ -305,7 +325,7 @@ def _wrapping_round(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def load_in_background(units: Iterable[Unit]) -> None:
-    """Load units, or compile them side by side, while the caller goes on; see `Unit.load`."""
+    """Load or compile units, each in a thread, while the caller goes on: `Unit.load_quietly`."""
     for each in units:
         if is_compiled() and not each._is_loaded:
             threading.Thread(target=each.load_quietly, daemon=True).start()

@@ -125,7 +125,11 @@ class Exports(ABC):
         return returned, answer
 
     def object_code(self, machine: Machine) -> bytes:
-        """An object file for a machine, with everything that the exports call."""
+        """An object file for a machine, with everything that the exports call.
+
+        Raises:
+            TypeError: the code would call other functions of the system than `_SYSTEM`.
+        """
         opened = machine.opened()
         module = llvm.parse_assembly(normalize_ir_text(str(self.module)))
         for part in self._called:
@@ -144,7 +148,7 @@ class Exports(ABC):
             names = ", ".join(sorted(others))
             raise TypeError(
                 f"compiled code would call {names} of the system, which differs from one to "
-                "another: use the functions of engine.mathematics"
+                "another: use ludarium.envs.engine.mathematics"
             )
         return code
 
@@ -190,6 +194,9 @@ class InMemory(Exports):
             name: the export's name.
             function: the kernel; its arguments that are numbers come last.
             callee: what `linked.compiled` returned for its copy.
+
+        Raises:
+            TypeError: the kernel returns something else than a number or nothing.
         """
         parameters = list(inspect.signature(function).parameters)
         entries = [self.memory[each] for each in parameters if each in self.memory]
@@ -226,7 +233,8 @@ class Blocks(Exports):
     """Exports ``int64 NAME(int64 *block)``, which `machine.calling` calls.
 
     The block holds, argument by argument, an array's address, shape and strides in bytes, or a
-    number; entries of tuples follow one another.
+    number; entries of tuples follow one another. A kernel that returns a tuple writes its entries
+    to the block's first words, and returns 0.
     """
 
     number = _WORD
@@ -236,6 +244,9 @@ class Blocks(Exports):
 
         Returns:
             What it returns, see ``machine.calling.add``.
+
+        Raises:
+            TypeError: the kernel returns something else than numbers or nothing.
         """
         kinds = tuple(typeof(example_of(each)) for each in layouts)
         kind = ir.FunctionType(_WORD, [_WORD.as_pointer()])

@@ -32,7 +32,12 @@ def main() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules that the parent loaded from files of its own, or from other contents."""
+    """Finds modules where the parent found them, as they were when it loaded them.
+
+    Attributes:
+        files: the files of modules, by the modules' names.
+        texts: what a file held, by the file, if it was edited since; see `marks.changed_sources`.
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, str] = {}
@@ -92,7 +97,7 @@ def _compiled(request: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
     given = request["recipe"]
     recipe = Recipe(**{name: _tuples(value) for name, value in given.items()})
     if recipe.prepare:
-        # What was compiled without it was compiled for this machine, and types made then stay.
+        # numba keeps types: those of earlier requests without this `prepare` fit this machine only.
         is_late = request["machines"] and _compiled_before - {recipe.prepare}
         if is_late or _prepared.setdefault(recipe.prepare, request["kind"]) != request["kind"]:
             return {"fault": "stale", "told": "this process compiles for another processor"}, []

@@ -242,7 +242,7 @@ def test_a_misspelt_field_that_the_compiler_meets_is_named(changed):
         ("np.arange(9)", "an array of int64 that can be written.* by .setflags"),
         ("(1, (np.arange(9),))", "a tuple with a tuple with an array of int64 that can be wr"),
         ("np.broadcast_to(np.array(None), 9)", "of type ndarray; compiled code reads numbers, t"),
-        ("{}", "which is of type dict; .*: make it one of them, or a table of the Spec"),
+        ("{}", "a value of type dict; .*: make it one of them, or a table of the Spec"),
         ("(1, 2.5, None, 'x', np.int8(1), np.broadcast_to(np.arange(9), 9))", None),
     ],
 )
@@ -266,7 +266,7 @@ def test_a_view_that_reads_what_may_change_is_reported(changed):
         ("CELLS + cell] = int", "CELLS + cell] = SIZES[0] * int"),
     )
     (fault,) = check_game(game(), games=2)
-    assert "changed_game.view.show reads changed_game.view.SIZES, which is of type list" in fault
+    assert "changed_game.view.show reads changed_game.view.SIZES, a value of type list" in fault
 
 
 def test_a_helper_that_is_no_rule_is_told_where_it_is_compiled(changed):

@@ -415,6 +415,15 @@ def test_a_compiler_that_ends_is_replaced(code_folder: Path) -> None:
     assert child not in compiler._children
 
 
+def test_a_compiler_that_was_ended_before_it_was_given_back_is_replaced(code_folder: Path) -> None:
+    kernels = own_unit().kernels
+    assert kernels["added"](1, 2) == 3
+    child = compiler._idle[-1]
+    compiler.end_children()
+    compiler._give_back(child)
+    assert kernels["added"](1.5, 2.5) == 4
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_has_a_compiler_of_its_own(code_folder: Path) -> None:
     kernels = own_unit().kernels
@@ -461,6 +470,13 @@ def test_sources_have_the_same_digest_wherever_they_lie(
     assert sources_of(kernels, game) == here
     monkeypatch.setattr(rules, "MARBLE", 9)
     assert sources_of(kernels, game) != here
+
+
+def test_what_kinds_of_processors_stand_for_belongs_to_the_digest() -> None:
+    digest = own_unit().ingredients.digest
+    assert digest(lambda file: file.name.encode()) != digest(
+        lambda file: file.name.replace("machines", "changed").encode()
+    )
 
 
 @pytest.fixture
