@@ -62,7 +62,8 @@ def _silence(stream: Any) -> None:
 def plain_console(**settings: Any) -> Console:
     """A console of `rich` that takes texts as they are; settings as for `rich.console.Console`.
 
-    Once the reader of a pipe is gone, printing raises ``BrokenPipeError``, as `print` does.
+    Once the reader of a pipe is gone, printing raises ``BrokenPipeError``, as `print` does; what is
+    printed after that is dropped.
     """
     # force_jupyter: in a notebook rich would display its output and write nothing to its file.
     return _console()(markup=False, emoji=False, highlight=False, force_jupyter=False, **settings)

@@ -92,7 +92,11 @@ def read_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> by
 
 
 def read_text_file(path: str | os.PathLike[str], limit: int, what: str) -> str:
-    """The text of a file in UTF-8; arguments and errors as for `open_regular_file`."""
+    """The text of a file in UTF-8; arguments and errors as for `open_regular_file`.
+
+    Raises:
+        ValueError: it is not UTF-8; or see there.
+    """
     content = read_regular_file(path, limit, what)
     try:
         return content.decode("utf-8-sig")

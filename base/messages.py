@@ -89,7 +89,7 @@ def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
 
     Args:
         package: its ``__name__``.
-        modules: the module that defines each name, for names that need torch or YAML.
+        modules: by name, the module of the package that defines it; these need the extra "train".
     """
 
     def find(name: str) -> Any:
@@ -104,7 +104,7 @@ def lazily(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def escaped(text: str, besides: str = "") -> str:
-    """A text whose control characters, ``besides`` these, are written as Python writes them."""
+    """A text whose control characters, except those in ``besides``, are escaped as in Python."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in besides else repr(c)[1:-1] for c in text)

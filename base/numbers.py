@@ -14,7 +14,7 @@ SEED_LIMIT = 2**128
 
 
 def index(value: Any) -> int:
-    """``operator.index``, which takes neither False nor True.
+    """A whole number as an ``int``, as ``operator.index`` gives it; False and True are none.
 
     Raises:
         TypeError: the value is not a whole number.
@@ -68,5 +68,5 @@ def require_seed(seed: Any) -> Any:
 
 
 def derived_seed(seed: int, number: int) -> int:
-    """A seed for part ``number`` of something that has one ``seed``."""
+    """A seed below 2**32 for part ``number`` of something that has one ``seed``; both from 0 on."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])

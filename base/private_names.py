@@ -12,7 +12,7 @@ class PrivateNames:
     """Finds the private names of one distribution.
 
     Attributes:
-        distribution: its name, ``"numba"``.
+        distribution: its name, such as ``numba``.
         requirement: the versions that the tests run with, as in pyproject.toml.
     """
 

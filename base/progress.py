@@ -1,13 +1,13 @@
 """`Progress`: how much of long work is done, what it says, and whether it should stop.
 
-Every long function takes one, `SILENT` by default, and gives it to the functions that do its parts.
+Long functions take one, `SILENT` by default, and give it to the functions that do their parts.
 Your own shows the work where you like, and ends it when you like:
 
     class Lines(Progress):
         def advance(self, count: int = 1, note: str = "") -> None:
             print(count, note)
 
-    play_tournament(game, agents, games=100, progress=Lines())
+    play_contest(game, Tournament(("random", "uct:20"), games=100), progress=Lines())
 """
 
 from __future__ import annotations
@@ -44,7 +44,12 @@ class Progress:
         self._is_stopped, self._error = True, error
 
     def check(self) -> None:
-        """Raise `StoppedError` if the work should end soon."""
+        """Raise an error if the work should end soon.
+
+        Raises:
+            StoppedError: `stop` was called without an error.
+            BaseException: the error that was given to `stop`.
+        """
         if self.stopped:
             raise StoppedError
 
@@ -66,7 +71,7 @@ class Progress:
         """The progress of a part of the work, which can be stopped without the rest.
 
         Args:
-            seconds: the part stops this long after now.
+            seconds: the part stops this long after now; None: it does not stop by itself.
             on_stop: called when the part's own `stop` is.
         """
         return Part(self, seconds, on_stop)
@@ -87,7 +92,7 @@ class Part(Progress):
 
     @property
     def stopped(self) -> bool:
-        """Whether this part, or the whole, should end soon."""
+        """Whether this part, or the whole, should end soon; raises as `Progress.stopped` does."""
         is_late = self._deadline is not None and time.perf_counter() >= self._deadline
         self._is_stopped |= self._whole.stopped or is_late
         return super().stopped
@@ -99,7 +104,7 @@ class Part(Progress):
             self._on_stop()
 
     def begin(self, title: str, total: int | None = None, done: int = 0) -> None:
-        """Begin the work anew for people."""
+        """Begin the work on the display of the whole."""
         self._whole.begin(title, total, done)
 
     def advance(self, count: int = 1, note: str = "") -> None:
@@ -126,7 +131,7 @@ class Periodic(Progress):
 
     Args:
         report: the function.
-        every: seconds between two calls, about.
+        every: least seconds between two calls; more pass until the work is advanced again.
 
     Raises:
         ValueError: ``every`` is negative.

@@ -18,8 +18,8 @@ PAUSES = (0.01, 0.03, 0.1, 0.3, 1.0)
 def cache_folder() -> Path:
     """The user's folder for files that this program makes and can make again.
 
-    ``$XDG_CACHE_HOME/ludarium`` or else ``~/.cache/ludarium``; on macOS
-    ``~/Library/Caches/ludarium``, on Windows ``%LOCALAPPDATA%/ludarium``.
+    On macOS it is ``~/Library/Caches/ludarium``. Elsewhere it is ``ludarium`` in the folder that
+    ``$XDG_CACHE_HOME`` names, on Windows ``%LOCALAPPDATA%``; without that ``~/.cache/ludarium``.
 
     Raises:
         RuntimeError: the user has no home folder.
@@ -32,7 +32,11 @@ def cache_folder() -> Path:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """A context in which a file is written: an ``OSError`` becomes one that names the file."""
+    """A context in which a file is written: an ``OSError`` becomes one that names the file.
+
+    Raises:
+        OSError: as it was raised in the context, with another message.
+    """
     try:
         yield
     except OSError as error:
@@ -65,7 +69,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file's content, see `replacing`."""
+    """Replace a file's content, see `replacing`, also for the errors."""
     with replacing(path) as partial:
         partial.write_bytes(content)
 
@@ -90,7 +94,11 @@ def take_place(source: Path, target: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Flush a folder's entries to the disk, where the system supports that."""
+    """Flush a folder's entries to the disk, where the system supports that.
+
+    Raises:
+        OSError: the folder cannot be opened or flushed.
+    """
     if os.name != "posix":
         return
     folder = os.open(path, os.O_RDONLY)

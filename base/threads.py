@@ -66,8 +66,14 @@ def parallel_for(share: Share, count: int, threads: int) -> None:
     The caller does the first part. One call at a time uses the threads; another, from a second
     Python thread or from within a share, does all its parts itself.
 
+    Args:
+        share: called with the bounds of a part; where ``count`` is small, parts may be empty.
+        count: number of items.
+        threads: number of parts, at least 1.
+
     Raises:
-        BaseException: what a share raised; all shares have ended by then.
+        BaseException: what a share raised. No share runs any more by then, but some may never have
+            begun.
     """
     bounds = [count * part // threads for part in range(threads + 1)]
     parts = list(pairwise(bounds))
@@ -98,18 +104,18 @@ def run_tasks(
             with the same ``thread`` run at once.
         count: number of tasks.
         threads: how many work at the same time, at most one for each task.
-        progress: the progress of these tasks alone, such as a `Progress.part`. Once it is stopped,
-            no further task is begun. If the tasks are to end early because one failed, or because
-            of Ctrl-C, it is stopped, so that those which run look at it and end soon. By default
-            those which run are awaited.
+        progress: the progress of these tasks alone, such as a `Progress.part`. Within a tenth of a
+            second after it is stopped, no further task is begun. After an error, such as Ctrl-C,
+            it is stopped here: tasks that look at it end soon, others are awaited. By default no
+            task can look at it.
         watch: function called by the caller ten times a second with the number of finished tasks.
 
     Returns:
         The results by number; results of tasks that never began are missing.
 
     Raises:
-        BaseException: what a task or ``watch`` raised first, such as `KeyboardInterrupt`; all tasks
-            have ended by then.
+        BaseException: the first error of a task, of ``watch`` or of ``progress``, such as
+            `KeyboardInterrupt`; all tasks that began have ended by then.
     """
     results: dict[int, Result] = {}
     failures: list[BaseException] = []
