@@ -471,13 +471,11 @@ def plies_of(said, field, least, most, step):
     Returns:
         The plies; or the number of a fault, negative.
     """
-    if least > most:
-        note(said, least, most, 0)
+    plies = int(said.values[field, 0]) if said.counts[field] > 0 else least
+    if least > most or plies > most:
+        note(said, max(least, plies), most, 0)
         return -PAST_CAP
-    if said.counts[field] == 0:
-        return least
-    plies = int(said.values[field, 0])
-    if plies < least or plies > most or (plies - least) % step != 0:
+    if plies < least or (plies - least) % step != 0:
         note(said, plies, least, least + step)
         said.numbers[3] = least + 2 * step
         said.numbers[4] = least + 3 * step

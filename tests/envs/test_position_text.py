@@ -150,6 +150,7 @@ def test_the_pile_of_obelisk_decides_the_text() -> None:
         ("osiron", {}, f"{_OSIRON} 0 seen0=000fff*99", "more positions than"),
         ("osiron", {}, f"{_OSIRON} 0 forbidden=b1-c1", "exchanged last"),
         ("osiron", {}, f"{_OSIRON} 0 plies=9", "takes 0 plies, or 2, 4, 6"),
+        ("osiron", {"max_plies": 8}, f"{_OSIRON} 0 plies=10", "played 10 plies or more before"),
         ("osiron", {"setup": "empty"}, "5/7/7/L4 0", "1 pieces are placed, so that player_1"),
         ("obsidio", {}, "9/9/9/9/9/9/9/9/B8 0 last=a1", "on a1; B and T stand on targets"),
         ("obsidio", {}, "9/9/9/9/9/9/9/1B7/9 0 last=b2", "has only 0 of 4 tokens around it"),
