@@ -3,7 +3,7 @@
 Template functions, see `engine.kernels`. ``batch`` is the tuple (tables, states, choices, planes,
 masks, movers, rewards, terminated, truncated, played, canonical). Only the batch writes ``states``
 and ``choices``, which has `choice_dtype`. The other arrays are output for the caller, whose changes
-have no effect: ``masks`` is a copy of the masks, and ``played`` the actions. planes, shown and
+have no effect: ``masks`` is a copy of the masks, and ``played`` the actions. planes, masks and
 rewards come from `rows`. ``canonical`` says whether observations, masks and actions are all in the
 frame in which the player to move sees the board, or in the board's own.
 """
@@ -61,8 +61,7 @@ def arguments(game: Game) -> Arguments:
 def rows(array: np.ndarray) -> np.ndarray:
     """The same memory as N records; ``rows(array)[i].row`` is ``array[i]``.
 
-    So compiled code knows the shape of a row, and a row has no reference count: together that
-    makes the batch kernels twice as fast.
+    So compiled code knows the shape of a row. The array must be contiguous.
     """
     row = record_dtype(("row", array.dtype, array.shape[1:]))
     return array.reshape(len(array), -1).view(row).reshape(-1)
@@ -193,7 +192,7 @@ def batch_start(batch, begin, end):
 
 @kernel
 def batch_rewrite(batch, begin, end):
-    """Write masks and planes of games ``begin`` to ``end``, as if they had just begun."""
+    """Write masks and planes of games ``begin`` to ``end``, and clear their results."""
     tables, states, choices, planes, masks, movers = batch[:6]
     rewards, terminated, truncated, _, canonical = batch[6:]
     clear_results(rewards, terminated, truncated, begin, end)
@@ -219,7 +218,7 @@ def batch_step(batch, actions, begin, end):
 
     Rewards, ``terminated`` and ``truncated`` describe the ply just played, masks and planes
     the position to act in next. Returns the first game whose action is out of range or not legal,
-    or -1; if there is one, nothing is played.
+    or -1; if there is one, nothing is played, unless another thread changes ``actions`` meanwhile.
     """
     tables, states, choices, planes, masks, movers = batch[:6]
     rewards, terminated, truncated, played, canonical = batch[6:]
@@ -246,7 +245,7 @@ def batch_step(batch, actions, begin, end):
 
 @kernel
 def batch_step_random(batch, begin, end):
-    """`batch_step` with actions drawn uniformly; no game may be over."""
+    """`batch_step` with actions drawn uniformly; a game that is over stays as it is."""
     tables, states, choices, planes, masks, movers = batch[:6]
     rewards, terminated, truncated, played, canonical = batch[6:]
     clear_results(rewards, terminated, truncated, begin, end)
@@ -276,7 +275,7 @@ def batch_choose(batch, actions, begin, end):
 
 @kernel
 def batch_play(batch, numbers, actions):
-    """Play ``actions[j]`` in game ``numbers[j]``; a finished game stays as it is.
+    """Play ``actions[j]`` in game ``numbers[j]``; a game that ends by it does not start anew.
 
     Returns the first ``j`` whose action is out of range or not legal, or -1; if there is one,
     nothing is played.
@@ -317,6 +316,6 @@ def batch_observe(batch, numbers, players):
 
 @kernel
 def batch_random_actions(tables, states, rngs, actions, num_actions, begin, end):
-    """Draw a legal action of games ``begin`` to ``end`` uniformly; needs no masks."""
+    """Draw a legal action of games ``begin`` to ``end`` uniformly, none over; needs no masks."""
     for i in range(begin, end):
         actions[i] = random_action(tables[0], states[i], rngs[i], num_actions)

@@ -1,8 +1,8 @@
 """Boards as bits of a ``uint64``, for rules: bit ``cell`` is 1 where something stands.
 
 Operands must all be ``uint64``: compiled code makes a float of a ``uint64`` and a signed
-number. Fields and tables keep the type (``np.zeros(3, np.uint64)``, ``np.uint64(1)``), and so do
-the functions here.
+number. Fields and tables keep the type (``np.zeros(3, np.uint64)``, ``np.uint64(1)``), and so does
+what `bit` and `shifted` return.
 """
 
 import numpy as np

@@ -38,7 +38,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def fault_of_class(game_class: type[Game]) -> str | None:
-    """The fault in a game's class attributes, as the end of a sentence about the class; or None."""
+    """The first fault in a game's class attributes: the end of a sentence on the class; or None."""
     absent = [name for name in ("name", "rules") if not hasattr(game_class, name)]
     if absent:
         return f"lacks class attributes of a game: {', '.join(absent)}"
@@ -55,7 +55,7 @@ def fault_of_class(game_class: type[Game]) -> str | None:
 
 
 def check_spec(game: Game, spec: Any) -> None:
-    """Check a game's spec, as far as is possible without the rules.
+    """Check a game's spec, as far as is possible without calling the rules.
 
     Raises:
         ValueError: something does not fit; the message says what and how.
@@ -191,7 +191,8 @@ def check_hooks(game: Game, hooks: Sequence[Hook]) -> None:
     """Check functions of a game.
 
     Raises:
-        ValueError: one is missing, takes another number of arguments, or is not of a module.
+        ValueError: one is missing or no function, takes another number of arguments, or belongs to
+            the `Spec` or the picture and is not found in its module by name.
     """
     for hook in hooks:
         function, arguments = plain(hook.own(game)), ", ".join(hook.arguments)
@@ -201,7 +202,7 @@ def check_hooks(game: Game, hooks: Sequence[Hook]) -> None:
         if function is None:
             continue
         if taken is None or taken.co_argcount != len(hook.arguments):
-            given = quoted(function) if taken is None else f"takes {taken.co_argcount} arguments"
+            given = f"takes {taken.co_argcount} arguments" if taken else f"is {quoted(function)}"
             raise ValueError(
                 f"{game.name}: {hook.name} {given}; it is called with {len(hook.arguments)}: "
                 f"{arguments}"
@@ -222,7 +223,7 @@ class RefusedError(ValueError):
 
 
 def compile_error(game: Game, error: CompileError) -> RefusedError:
-    """Shorten the compiler's error to two lines: which function, where, and what to do."""
+    """The error to raise for the compiler's: two lines with the function, its place, a remedy."""
     text = _COLOUR.sub("", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     reason = next(

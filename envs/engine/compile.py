@@ -2,7 +2,7 @@
 
 A kernel is an ordinary function of a template module that calls ``rules.step(...)`` and so on. For
 each game its machine code is found or made by ``ludarium.machine``, under a digest of all that it
-is made of: two games never share code by accident, and old code never runs.
+is made of: games do not share code by accident, and code of older sources is not used.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ def specialise(templates: ModuleType, game: Game) -> Kernels:
 
     Returns:
         One attribute for each kernel. Threads that ask at once get the same object.
+
+    Raises:
+        ValueError: a function reads a global that cannot be compiled in.
     """
     key = (templates, type(game), repr(game.options))
     with _is_specialising:
@@ -72,7 +75,7 @@ def _specialise_by_name(templates: str, game: Game) -> Kernels:
 
 
 def compile_in_background(game: Game) -> None:
-    """Compile what was specialised for a game and has no code yet, while the caller goes on."""
+    """Compile what `specialise` was asked for, of a game, and has no code; the caller goes on."""
     key = type(game), repr(game.options)
     with _is_specialising:
         units = [unit for (_, *given), (unit, _) in _specialised.items() if (*given,) == key]
@@ -83,7 +86,8 @@ def reason_for_plain(templates: ModuleType, game: Game) -> str | None:
     """Why the kernels of a template module run as plain Python; None if they are compiled.
 
     Raises:
-        CompileError: they cannot be.
+        CompileError: they cannot be compiled.
+        ValueError: ``LUDARIUM_CODE`` forbids to compile them.
     """
     if not is_compiled():
         return "LUDARIUM_CODE=plain"
@@ -139,7 +143,11 @@ def recipe_of(templates: ModuleType, game: Game) -> Recipe:
 
 
 def sources_of(templates: ModuleType, game: Game) -> str:
-    """Digest of all that the kernels of a template module for one game are made of."""
+    """Digest of all that the kernels of a template module for one game are made of.
+
+    Raises:
+        OSError: a source cannot be read.
+    """
     return recipe_of(templates, game).ingredients().digest(Path.read_bytes)
 
 

@@ -17,9 +17,9 @@ def describe_game(game: Game) -> dict[str, Any]:
           (``names``);
         - ``actions``: ``names`` by number, and ``notation``, a sentence on how their text differs
           from the name, empty where it does not;
-        - ``canonical_turn``: None, or how the board is turned in the canonical frame for one of
-          the sides: the permutations ``cells``, of every plane (or of the features), and
-          ``actions``, of the action numbers.
+        - ``canonical_turn``: None, or how the board is turned in the canonical frame of a player
+          for whom `Position.is_turned` holds: the permutations ``cells``, of every plane (or of
+          the features), and ``actions``, of the action numbers.
     """
     return {
         "game": game.name,

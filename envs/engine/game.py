@@ -3,7 +3,7 @@
 A game's package is a folder with ``rules.py`` (the rule functions), ``board.py`` (the subclass of
 `Game`: geometry, text, symmetries, picture), perhaps ``view.py`` (functions that say what people
 see of a position), and a README.
-``docs/guide/new-game.md`` builds one step by step.
+``docs/guide/new-game.md`` builds a game step by step.
 """
 
 from __future__ import annotations
@@ -75,6 +75,10 @@ class Symmetries:
             which is the same symmetry from the opponent's side.
         kind: function that gives int[N], the kind of each position of a structured array [N];
             needed if there are several.
+
+    Raises:
+        ValueError: a row is no permutation, row 0 is not the identity, the tables have different
+            numbers of symmetries, or ``kind`` and the shape of ``actions`` contradict each other.
     """
 
     actions: np.ndarray
@@ -100,6 +104,9 @@ class Symmetries:
             cells: int[symmetries, cells]; action ``k`` belongs to cell ``k``.
             planes: planes of the observation.
             others: how many actions follow those of the cells; they stay what they are.
+
+        Raises:
+            ValueError: see `Symmetries`.
         """
         count, size = cells.shape
         rest = np.broadcast_to(np.arange(size, size + others), (count, others))
@@ -168,8 +175,13 @@ class Game(ABC):
         has_score: the rules tell who is ahead, by points or otherwise.
         has_owners: cells of the board have owners.
         kernels: the compiled functions of ``engine.kernels`` for this game's rules.
-        words, tasks, reasons: the texts of the spec.
+        words, tasks, reasons: the texts of the spec; ``action_names`` if it has no words.
         position_format: how positions are written as text; None: as the fields of the record.
+
+    Raises:
+        UnknownOptionError: there is no such option.
+        ValueError: an option does not accept its value, or the class, its spec or a function has a
+            fault; the message says which.
     """
 
     name: ClassVar[str]
@@ -248,7 +260,7 @@ class Game(ABC):
     # Methods that it may implement.
 
     def text_to_action(self, position: Position, text: str) -> int:
-        """Action number of ``text``, read in lower case, legal in the position or not.
+        """Action number of ``text``, which is in lower case; the action may not be legal.
 
         `Position.text_to_action` also checks that it is legal. By default the text must equal the
         result of `Position.action_to_text` for one of the actions.
@@ -328,7 +340,10 @@ class Game(ABC):
         return clock if clock is not None and self.options[clock.option] else None
 
     def rules_text(self) -> str:
-        """The rules in short, in Markdown: the README's section "Rules" without its subsections."""
+        """The rules in short, in Markdown: the README's section "Rules" without its subsections.
+
+        A last line names the README; if there is none, a sentence says so instead.
+        """
         readme = self._readme_path()
         if not readme.is_file():
             return f"The rules of {self.title} are not written down: there is no {readme}."
@@ -336,7 +351,7 @@ class Game(ABC):
         return f"{short or 'It has no section with rules.'}\n\nMore: {readme}"
 
     def rules_section(self) -> str:
-        """The section "Rules" with its subsections; empty if the README has no such section."""
+        """The README's section "Rules" with its subsections; empty if there is none."""
         return self._readme_part(r"^## Rules\n(.*?)(?=^## |\Z)")
 
     def origin_section(self) -> str:
@@ -439,6 +454,10 @@ class Game(ABC):
         """A new game; ``seed`` matters only where the start is random.
 
         With the text of a ``position``, the game begins there, see `Position.from_text`.
+
+        Raises:
+            ValueError: ``seed`` is not a seed, the text is no position, or the rules cannot be
+                compiled.
         """
         return Position(self, seed) if position is None else Position.from_text(self, position)
 

@@ -32,8 +32,8 @@ _HOOKS = {hook.name: hook for hook in HOOKS}
 _NOTHING = 777.0  # marks entries of an observation that nothing has written
 _UNWRITTEN = -777  # marks slots that the view has not written
 _IN_FULL = 3  # games whose views and texts are checked too, and that compiled code replays
-_MOST_SYMMETRIES = 32  # symmetries to test, each in one game or more
-_IMAGES = 16  # games in all, if there are fewer symmetries: a wrong one may fit a game by chance
+_MOST_SYMMETRIES = 32  # that are tested, the identity among them; each other in a game or more
+_IMAGES = 16  # about so many games in all, if there are fewer: a wrong one may fit one by chance
 #: Folders whose lines in a traceback are not the game's.
 _FOREIGN = tuple(Path(file).parent for file in (np.__file__, __file__))
 
@@ -190,7 +190,7 @@ class _Check:
     # Checks.
 
     def check_code(self) -> None:
-        """Check that rules and view call only rules, read constants, divide without fractions."""
+        """Check that rules and view call rules only, read constants only, and never use ``/``."""
         for fault in recipe_of(view_templates, self.game).ingredients().faults:
             self._expect(False, "global", fault)
         homes = {plain(hook.of(self.game)).__module__ for hook in HOOKS if hook.own(self.game)}
@@ -551,7 +551,8 @@ class _Check:
     def _play_image(self, symmetries: Symmetries, number: int, random: np.random.Generator) -> None:
         """Play a random game, and beside it its image under one symmetry.
 
-        What player 1 sees goes by some row too, the same all the time: by the same one, unless that
+        What player 0 sees in the image is what the symmetry's row makes of what they see in the
+        game. For player 1 some row does the same, one for the whole game: the same row, unless that
         treats own and opposing features differently.
         """
         rng = seed_rng(0)[0]

@@ -16,7 +16,8 @@ class GameInPlay:
 
     Attributes:
         game: the rules.
-        number: the game's number in the match, or in the vector of environments.
+        number: the game's number in the match, or in the vector of environments; at first also the
+            row of its position in the ``states`` that it is made with.
         seat: which player the agent is, 0 or 1.
         seed: seed of the game's start; 0 where the start is not random, or its seed is not known.
         start: the text of the position that the game began at; None at the game's start.
@@ -55,7 +56,7 @@ class GameInPlay:
         self._row = number
 
     def end(self, forfeited_by: int | None = None) -> None:
-        """Copy the position, because its row of ``states`` will hold another game.
+        """Keep the position of a game that has ended: its row of ``states`` will hold another game.
 
         Args:
             forfeited_by: the player who has just lost a game that by the rules goes on, if one has.

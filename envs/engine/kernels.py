@@ -88,7 +88,7 @@ def write_mask_and_planes(table, state, mask, planes, canonical):
 
 @leaf
 def board_action(table, state, action, canonical):
-    """The board's number of the mover's ``action``, which is in the frame of the batch."""
+    """The board's number of the mover's ``action``, which is in the canonical frame if asked."""
     if canonical and rules.is_turned(table, state, state.mover):
         return int(table.turned_actions[action])
     return int(action)
@@ -144,8 +144,9 @@ def play(tables, states, action, mask, planes, canonical):
     """Play ``action`` in ``states[0]``, then write the next mover's mask and observation.
 
     The action is the board's number; mask and planes are in the canonical frame, if asked for.
-    Returns ``2 * outcome + mover``, or -1 if the action is out of range or not legal; then
-    nothing is written. It is one large call, because calls from Python cost more than the game.
+    Returns ``2 * outcome + mover``, or -1 if the action is out of range or not legal, or the game
+    is over; then nothing is written. It is one large call, because calls from Python cost more than
+    the game.
     """
     table = tables[0]
     state = states[0]
@@ -198,7 +199,10 @@ def score(tables, states):
 
 @kernel
 def random_games(tables, states, rng, num_actions, games, counts):
-    """Play ``games`` random games in ``states[0]``; return plies, add outcomes to ``counts``."""
+    """Play random games from the start in ``states[0]``; return their plies.
+
+    ``counts`` int64[5]: each of the ``games`` adds 1 at its outcome.
+    """
     plies = 0
     for _ in range(games):
         rules.init(tables[0], states[0], rng)
@@ -211,8 +215,8 @@ def random_games(tables, states, rng, num_actions, games, counts):
 def perft(tables, states, next_action, num_actions):
     """Number of action sequences of exactly ``depth`` plies from ``states[0]``.
 
-    ``states`` has ``depth + 1`` positions and ``next_action`` (int64) as many entries: one
-    line of play, and the action to try next at each of its plies.
+    ``states`` has room for ``depth + 1`` positions, and ``next_action`` (int64) as many entries:
+    one line of play, and the action to try next at each of its plies.
     """
     depth = states.shape[0] - 1
     if depth == 0:

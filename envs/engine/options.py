@@ -16,8 +16,8 @@ class UnknownOptionError(TypeError, ValueError):
     """A game has no such option.
 
     It is a ``TypeError`` in Python's own words, because libraries try keyword arguments and look
-    for these, and a ``ValueError`` too, because the name may come from a file. ``args`` are what is
-    wrong and what is accepted, and what Python would say.
+    for these, and a ``ValueError`` too, because the name may come from a file. ``args`` are two
+    texts: what is wrong with what is accepted, and what Python would say.
     """
 
     def __str__(self) -> str:
@@ -28,10 +28,15 @@ class UnknownOptionError(TypeError, ValueError):
 class Option:
     """One option of a game.
 
-    ``accepts`` is a ``range`` of integers, a tuple of values, or a function that returns the
-    value in its normal form or raises ``ValueError``; ``accepted`` then says what it takes.
-    ``takes_path``: a text is the path of a file that holds the value. A person may name a path, but
-    a file may not (see `check_stored`).
+    Attributes:
+        name: its name.
+        default: its value where none is given.
+        accepts: a ``range`` of integers, a tuple of values, or a function that returns the value in
+            its normal form or raises ``ValueError`` or ``TypeError``.
+        help: what it does, for people.
+        accepted: what it takes, in words, if ``accepts`` is a function.
+        takes_path: a text is the path of a file that holds the value. A person may name a path, but
+            a file may not (see `check_stored`).
 
     Raises:
         ValueError: the default is not accepted.
@@ -66,9 +71,11 @@ class Option:
         return "what the game takes"
 
     def check(self, value: Any) -> Any:
-        """Return ``value`` in its normal form; ``ValueError`` names option, value and remedy.
+        """Return ``value`` in its normal form.
 
-        An ``OSError`` from ``accepts``, such as a missing file, is passed on.
+        Raises:
+            ValueError: it is not accepted; the message names option, value and remedy.
+            OSError: ``accepts`` raised it, such as for a missing file.
         """
         if isinstance(value, np.generic):
             value = value.item()
@@ -112,7 +119,11 @@ class Clock:
 
 
 def ply_cap(value: Any) -> int | None:
-    """Accepts 1 to 1,000,000 plies, or ``None`` for the game's default cap."""
+    """Return 1 to 1,000,000 plies, or ``None`` for the game's default cap; for `Option`.
+
+    Raises:
+        ValueError: the value is something else.
+    """
     if value is not None and (type(value) is not int or not 1 <= value <= 1_000_000):
         raise ValueError("not a positive integer up to 1,000,000")
     return value
@@ -123,7 +134,7 @@ def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]
 
     Raises:
         UnknownOptionError: there is no such option.
-        ValueError: an option does not accept its value.
+        ValueError, OSError: see `Option.check`.
     """
     known = {option.name: option for option in options}
     for name, value in given.items():
@@ -141,7 +152,7 @@ def check_options(game: str, options: Sequence[Option], given: Mapping[str, Any]
 
 
 def check_stored(options: Sequence[Option], given: Any) -> dict[str, Any]:
-    """Check options from a file, which may come from a stranger, before a game checks them.
+    """Check and copy options from a file, which may come from a stranger, before a game does.
 
     Raises:
         ValueError: they are not a mapping by name, or one of them names a file to read.

@@ -32,7 +32,7 @@ class IllegalActionError(ValueError):
 def contents_of(state: np.void | np.ndarray) -> bytes:
     """The content of a position's record, or of an array of records, as bytes.
 
-    Equal positions of a game have equal bytes. The bytes of the records themselves may differ,
+    Records with equal fields have equal contents. The bytes of the records themselves may differ,
     because numpy does not copy the padding between fields.
     """
     return b"".join(state[name].tobytes() for name in state.dtype.names or ())
@@ -72,7 +72,7 @@ def starts_in(
         count: how many games begin.
 
     Returns:
-        A position for each game, one object for equal texts; None without the option.
+        A position for each game, the same object for equal texts; None without the option.
 
     Raises:
         ValueError: a text is no position of the game, or the game is over there; or there are more
@@ -100,10 +100,17 @@ def starts_in(
 class Position:
     """A game being played.
 
-    Attributes:
+    Args:
         game: the `Game`, with its options.
+        seed: seed of the start, for a game whose start is random; None draws one.
+
+    Attributes:
+        game: as given.
         mover: index of the player to move, 0 or 1.
         outcome: whether and how the game has ended, a constant of `ludarium.envs.engine.rule`.
+
+    Raises:
+        ValueError: see `restart`.
     """
 
     # Callers get copies: compiled rules trust the record, and the mask is kept for later calls.
@@ -120,7 +127,8 @@ class Position:
         """Go back to the start of a new game.
 
         Raises:
-            ValueError: ``seed`` is not a seed, whether or not the start is random.
+            ValueError: ``seed`` is not a seed, whether or not the start is random; or the rules
+                cannot be compiled.
         """
         require_seed(seed)
         mask, planes = self._new_arrays()
@@ -139,7 +147,7 @@ class Position:
         planes: np.ndarray,
         canonical: bool = False,
     ) -> None:
-        """Like `restart`, with a checked seed; writes mask and observation too, as `_play` does."""
+        """Like `restart`, with a checked seed; writes mask and planes as `_play` does."""
         game = self.game
         rng = seed_rng(seed) if game.random_start else _NO_RNG
         try:
@@ -177,9 +185,9 @@ class Position:
     def text(self) -> str:
         """The position as a line of text, from which `from_text` makes it again.
 
-        It has what decides the rest of the game, and nothing else: positions that were reached in
-        different ways and go on alike have the same text. ``docs/guide/positions.md`` has the
-        format of each game.
+        It has what decides the rest of the game. Where the game has a `PositionFormat`, it has
+        nothing else: positions that were reached in different ways and go on alike have the same
+        text. ``docs/guide/positions.md`` has the format of each game.
         """
         return write_position(self.game, self.state)
 
@@ -252,7 +260,7 @@ class Position:
 
     @property
     def legal_actions(self) -> np.ndarray:
-        """Numbers of the legal actions, ascending."""
+        """Numbers of the legal actions, int64, ascending."""
         return np.flatnonzero(self._legal())
 
     def play(self, action: int) -> int:
@@ -362,6 +370,13 @@ class Position:
         """Observation from ``player``'s side (default: the player to move).
 
         It is in the board's own frame, or in the ``canonical`` one, see `is_turned`.
+
+        Returns:
+            A new array of ``game.observation_shape``; ``dtype`` is float32, or uint8 where
+            `Game.binary_observation` is true.
+
+        Raises:
+            ValueError: an argument is none of these.
         """
         game = self.game
         if dtype is not np.float32:
@@ -389,16 +404,19 @@ class Position:
 
         If so, `Game.canonical_turn` leads from one frame to the other. In a game without a
         canonical turn it never is.
+
+        Raises:
+            ValueError: ``player`` is not 0, 1 or None.
         """
         game = self.game
         viewer = self._viewer(player)
         return bool(game.kernels.is_turned(game.tables, self._states, viewer))
 
     def turned_action(self, action: int) -> int:
-        """An action's number in the other frame: the canonical one for the board's, and back.
+        """The number of the mover's action in the other frame, canonical or the board's own.
 
         Raises:
-            ValueError: not an action number.
+            ValueError: ``action`` is not an action number.
         """
         turn, number = self.game.canonical_turn, self._number(action)
         return int(turn.actions[number]) if turn is not None and self.is_turned() else number
@@ -446,11 +464,11 @@ class Position:
         return action
 
     def word(self, action: int) -> int:
-        """The number of an action's text among the words, see `spec.Spec`."""
+        """The number of an action's text among `Game.words`; ``action`` is not checked."""
         return int(self._view("word", action))
 
     def reason(self, action: int) -> int:
-        """The number that tells why an action is not legal, see `spec.Spec`."""
+        """The number that tells why an action is not legal, see `hooks.HOOKS`; not checked."""
         return int(self._view("reason", action))
 
     def board_text(self) -> str:
@@ -470,7 +488,7 @@ class Position:
         return int(facts[POINTS]), int(facts[POINTS + 1])
 
     def standing(self) -> str:
-        """One line: whose turn it is or how the game ended, each player's marks, and points."""
+        """One line: whose turn it is or how the game ended; players' marks and points, if any."""
         is_over, points = self.is_over, self.points
         status = RESULTS[self.outcome] if is_over else f"player_{self.mover} to {self.to_do()}"
         marks = [self.game.marks(self, player) for player in (0, 1)]
@@ -493,7 +511,7 @@ class Position:
         return found
 
     def threats(self) -> Threats:
-        """What each player could do at once, if it were their turn."""
+        """What each player could do at once, if it were their turn; see `Threats`."""
         game = self.game
         actions = np.zeros((2, game.num_actions), np.int32)
         cells = np.zeros((2, game.planes_shape[1]), np.int32)
@@ -554,7 +572,7 @@ class Position:
 
         Raises:
             ValueError: ``last_action`` is not an action number, ``before`` is of another game, or a
-                layer is unknown or of another shape; the message says which.
+                layer is unknown or its data misfits; the message says which.
         """
         svg = scene_document(self, last_action, before)
         return add_layers(svg, self, layers) if layers else svg
@@ -578,10 +596,10 @@ class Position:
         return slots
 
     def next_pose(self, pose: int, way: int) -> int:
-        """How the mover's piece lies after a turn or a flip, see `draw.scene.Handling`.
+        """The pose of the mover's piece after a turn or a flip, see `draw.scene.Handling`.
 
         Args:
-            pose: how it lies.
+            pose: its pose before, a number of ``Handling.poses``.
             way: `engine.views.ROTATE` or ``FLIP``.
         """
         game = self.game

@@ -6,9 +6,9 @@ else decides the rest of the game, each left out where it follows or has its val
 
 A game describes its texts by a `PositionFormat`, whose two rule functions turn a position into
 numbers, and numbers into a position: what each cell holds, and the values of the fields. Text and
-numbers are turned into each other by the functions here, for all games. All of them are compiled
-into the WebAssembly module and the C library too, so everybody reads and writes the same texts, and
-refuses a text with the same message. In Python they run as they are.
+numbers are turned into each other by the functions here, for all games. These functions and the
+game's are compiled into the WebAssembly module and the C library too, so everybody reads and writes
+the same texts, and refuses a text with the same message. In Python they run as they are.
 
 A game without a format has ``-`` for the board, and the fields of its record; only Python reads
 those. ``docs/guide/positions.md`` has each game's texts.
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _LONGEST = 200_000  # characters of a text without a format
 _NO_BOARD = "-"
 
-# What is wrong with a text: numbers of messages. Those of a field's values are `WRONG` + field, a
-# game's own are `OWN` + number in its format.
+# What is wrong with a text: numbers of messages. That of a field's values is `WRONG` + the field's
+# number, a game's own are `OWN` + their number in its format.
 FINE, TOO_LONG, TOO_SHORT, NO_PLAYER, ROWS, CELLS, MORE_CELLS, NO_LETTER = range(8)
 NO_FIELD, TWICE, UNKNOWN, NOT_RISING, TOO_MANY, PAST_CAP, PLIES, STEPS = range(8, 16)
 WRONG = 16
@@ -62,15 +62,15 @@ _MESSAGES = {
     TOO_MANY: "{0:text} is one value too many: this field has at most {2}",
     PAST_CAP: "a game has played {0} plies or more before this board, and ends after {1}",
     PLIES: "plies is {0}, but this board takes {1} plies, or more; leave out plies for {1}",
-    STEPS: "plies is {0}, but this board takes {1} plies, or {2}, {3}, {4}, ... more; leave out "
-    "plies for {1}",
+    STEPS: "plies is {0}, but this board takes {1} plies, or {2}, {3}, {4}, ...; leave out plies "
+    "for {1}",
 }
-_ARGUMENTS = 6
-_LONGEST_MESSAGE = 400
-_LONGEST_QUOTE = 40
+_ARGUMENTS = 6  # of a message
+_LONGEST_MESSAGE = 400  # characters
+_LONGEST_QUOTE = 40  # characters of the text
 _MARK = 1  # stands before an argument in a message
 _MOST_TIMES = 10**6
-_NOTHING = -(1 << 62)  # what is no number
+_NOTHING = -(1 << 62)  # stands for what is no number
 
 _SPACE, _STAR, _COMMA, _MINUS, _ZERO, _NINE, _EQUALS, _LOW_A = b" *,-09=a"
 _QUOTE, _DOT = b"'."
@@ -82,10 +82,11 @@ class Field:
 
     Attributes:
         name: its name.
-        words: what a value may be, which the rules know by number; empty: whole numbers.
+        words: what a value may be, which the rules know by number; empty: a value is a whole number
+            of at most 9 digits.
         most: how many values it has at most, with commas between them.
         wrong: what to write, if a value is none of these; default: the words, or a whole number.
-        counts: whether ``*2`` after a value stands for two.
+        counts: whether ``*2`` after a value stands for two of it; 1,000,000 at most.
         digits: hexadecimal digits before the word: the value is the word's number, then these
             digits. Such values stand in rising order.
     """
@@ -99,7 +100,7 @@ class Field:
 
     @property
     def message(self) -> str:
-        """What is said of another value."""
+        """The message about a value that the field cannot have."""
         words = f"{', '.join(self.words)}, or no {self.name}" if self.words else "a whole number"
         return f"{self.name} has {{0:text}}; {self.wrong or f'accepted: {words}'}"
 
@@ -115,20 +116,23 @@ class PositionFormat:
     """How a game's positions are written.
 
     Attributes:
-        letters: the letter of what a cell holds, by number. The first one stands for an empty cell,
-            which a text has in a number of empty cells, unless it is a digit.
+        letters: the letter of what a cell holds, by number. The first one stands for an empty cell.
+            If it is a digit, it is written like the others; else a text has the number of empty
+            cells that lie side by side.
         rows: the first cell of each row and its length, as they are written; see `from_the_top`.
         write: rule function of ``tables``, ``state`` and ``said``, which has the attributes
             ``board`` (what each cell holds), ``mover``, and, by field, ``counts`` (how many values
-            are there), ``values`` and ``times``. It writes ``board`` and the fields; ``mover`` is
-            written, and ``counts`` are 0.
-        read: rule function of the same, which writes every field of ``state``; `FINE`, or a fault:
-            `OWN` + the number of a text in ``faults``, whose arguments are in ``said.numbers``.
+            are there), ``values`` and ``times``. It writes ``board`` and the fields; before the
+            call ``mover`` has been written, and ``counts`` are 0.
+        read: rule function of the same, which writes every field of ``state`` and returns `FINE`,
+            or the number of a fault: `OWN` + the number of a text in ``faults``, whose arguments
+            are in ``said.numbers``, or that of `plies_of`.
         fields: the fields.
         faults: why the rules refuse a position. ``{0}`` is the number ``said.numbers[0]``,
             ``{0:last}`` the word of this number in the field ``last``.
         borders: the sign after each row but the last; default: ``/``.
-        wrong_board: what to write, for a board that has another form; default: by rows.
+        wrong_board: what to write, for a board that has another form; by default messages name the
+            row and what is wrong there.
 
     Raises:
         ValueError: there are more than 16 fields.
@@ -149,7 +153,7 @@ class PositionFormat:
 
     @cached_property
     def tables(self) -> np.ndarray:
-        """All this for compiled functions, see `table_record`."""
+        """All this for compiled functions, structured [1], see `table_record`."""
         words: list[str] = []
         first: dict[tuple[str, ...], int] = {}
         for field in self.fields:
@@ -187,7 +191,7 @@ class PositionFormat:
 
     @cached_property
     def unpacked(self) -> SimpleNamespace:
-        """The same for plain Python."""
+        """The record of `tables` for plain Python."""
         return _unpacked(self.tables[0])
 
     def new_text(self) -> np.ndarray:
@@ -255,7 +259,7 @@ def _texts(name: str, texts: Sequence[bytes]) -> dict[str, np.ndarray]:
 
 @part
 def note(said, first, second, third):
-    """Keep the arguments of a fault's message."""
+    """Keep the arguments of a fault's message, three whole numbers."""
     said.numbers[0] = first
     said.numbers[1] = second
     said.numbers[2] = third
@@ -430,7 +434,7 @@ def _found(letters, at, first, count, text, start, end):
 
 @part
 def _whole(text, start, end):
-    """A whole number, or `_NOTHING`."""
+    """A whole number of at most 9 digits, or `_NOTHING`."""
     first = start + 1 if start < end and text[start] == _MINUS else start
     if first == end or end - first > 9:
         return _NOTHING
@@ -466,7 +470,14 @@ def _value(form, text, field, start, end):
 
 @part
 def plies_of(said, field, least, most, step):
-    """The plies of a position: ``least``, or a multiple of ``step`` more by a field's value.
+    """The plies of a position: the value of a field, or ``least`` if the text lacks the field.
+
+    Args:
+        said: the record of `PositionFormat.new_text`, parsed.
+        field: the number of the field.
+        least: how many plies the board takes.
+        most: how many a game has at most.
+        step: the value is ``least``, or a multiple of ``step`` more.
 
     Returns:
         The plies; or the number of a fault, negative.
@@ -485,7 +496,7 @@ def plies_of(said, field, least, most, step):
 
 @part
 def say(said, field, value):
-    """Add a value to a field."""
+    """Add a value to a field of ``said``; ``field`` is the field's number."""
     said.values[field, said.counts[field]] = value
     said.times[field, said.counts[field]] = 1
     said.counts[field] += 1
@@ -496,7 +507,12 @@ def say(said, field, value):
 
 @part
 def write(form, said):
-    """Write ``text`` and its ``length`` from what cells hold, the player to move and the fields."""
+    """Write ``said.text`` and its ``length`` from the cells, the player to move and the fields.
+
+    Args:
+        form: the record of `PositionFormat.tables`.
+        said: the record of `PositionFormat.new_text`.
+    """
     text, length = said.text, 0
     for row in range(len(form.first)):
         first, empty = int(form.first[row]), 0
@@ -537,7 +553,7 @@ def write(form, said):
 
 @part
 def tell(form, said, fault):
-    """Write ``message``, and its length ``told``, about a fault."""
+    """Write ``said.message``, and its length ``said.told``, about a fault."""
     message, told = said.message, 0
     place, end = int(form.message_at[fault]), int(form.message_at[fault + 1])
     while place < end:
@@ -617,8 +633,8 @@ def read_position(game: Game, text: str) -> np.ndarray:
     """The record of a position, structured [1].
 
     Raises:
-        ValueError: it is no text, or no position that a game can reach by its counts; the message
-            names the text and says why.
+        ValueError: it is no text (str), is malformed, or describes a position that the game's
+            format or rules refuse; the message names the text and says why.
     """
     if not isinstance(text, str):
         raise ValueError(f"a position is written as a text (str), not {quoted(text)}")
@@ -650,7 +666,7 @@ def _read_text(game: Game, form: PositionFormat, text: str, record: np.record) -
 
 
 def _unpacked(record: np.record) -> SimpleNamespace:
-    """The fields of a record; in plain Python functions read them much faster than a record."""
+    """The fields of a record as attributes, which plain Python reads much faster."""
     found = SimpleNamespace()
     for name in record.dtype.names or ():
         value = record[name]
@@ -664,7 +680,7 @@ def _unpacked(record: np.record) -> SimpleNamespace:
 
 
 def _write_fields(game: Game, state: np.record) -> str:
-    """The fields of the record, those that are zero left out."""
+    """``-``, the player to move, and the fields of the record that are not zero."""
     words = [_NO_BOARD, str(int(state.mover))]
     for name in _fields_of(game):
         values = np.ravel(state[name])

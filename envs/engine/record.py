@@ -128,7 +128,8 @@ def read_record_file(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it holds neither a record nor a text, cannot be read, or is too large.
+        ValueError: it holds neither a record nor a text, cannot be read, or is too large; or
+            ``start`` is no position.
     """
     name = quoted(os.fspath(path), 100)
     content = read_regular_file(path, _LARGEST_FILE, "a game record")
@@ -151,7 +152,7 @@ def check_record(
 
     Args:
         record: as this module describes it; other keys are ignored.
-        games: the games that may be played, by name.
+        games: the classes of the games that may be played, by name.
         what: the record's name, for errors.
 
     Returns:

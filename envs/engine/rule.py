@@ -14,7 +14,8 @@ import numpy as np
 
 from ludarium.machine.marks import inlined, part
 
-#: Marks a rule function, which becomes part of each caller's body when it is compiled.
+#: Marks a rule function. Compiled, it becomes part of the body of each rule that calls it; how
+#: kernels call one is up to `compile.recipe_of`.
 rule = inlined
 
 #: The same for functions that are large or called in many places: the compiler decides on inlining.
@@ -58,7 +59,8 @@ def state_dtype(
             search treats positions that differ only there as equal.
 
     Raises:
-        ValueError: ``scratch`` or ``log`` names another field; or see `record_dtype`.
+        ValueError: ``scratch`` or ``log`` names a field that is not among ``fields``; or see
+            `record_dtype`.
     """
     common = [("ply", np.int32), ("mover", np.int8), ("outcome", np.int8)]
     own = [name for name, *_ in fields]
@@ -77,7 +79,7 @@ def declared_fields(dtype: np.dtype, kind: str) -> tuple[str, ...]:
 
 
 def undeclared(dtype: np.dtype) -> np.dtype:
-    """The same dtype without `declared_fields`, of which numpy warns when arrays are saved."""
+    """The same dtype without its metadata, of which numpy warns when arrays are saved."""
     return record_dtype(*((name, field[0]) for name, field in (dtype.fields or {}).items()))
 
 
@@ -104,10 +106,10 @@ def record_dtype(*fields: tuple, **declared: tuple[str, ...]) -> np.dtype:
 
 
 def table_record(**values: object) -> np.ndarray:
-    """Constants of one option set as an array of one record: ``tables[0].neighbours[cell, k]``.
+    """Constants of one option set, structured [1]: rules read ``tables.neighbours[cell, k]``.
 
     Each value is an integer or an array; arrays keep their dtype and shape. An integer becomes
-    int64, or uint64 if it is a ``np.uint64`` (see `ludarium.envs.engine.bits`) or too large.
+    int64, or uint64 if it is a ``np.uint64`` (see `ludarium.envs.engine.bits`) or above 2**63 - 1.
 
     Raises:
         ValueError: a value is neither, an array is not of numbers, or see `record_dtype`.
@@ -132,7 +134,7 @@ def _table_type(name: str, array: np.ndarray) -> np.dtype:
 
 
 def extended_record(record: np.ndarray, **values: object) -> np.ndarray:
-    """A copy of a record of `table_record` with more fields."""
+    """A copy of a record of `table_record` with more fields; raises as that does."""
     known = {name: record[name][0] for name in record.dtype.names or ()}
     return table_record(**known, **values)
 
@@ -165,7 +167,10 @@ def random_bits(rng):
 
 @rule
 def random_below(rng, bound):
-    """A random ``int`` in ``range(bound)``; the bias is below ``bound / 2**32``."""
+    """A random ``int`` in ``range(bound)``, where ``bound`` is from 1 to 2**31.
+
+    Each comes with a probability that differs from ``1 / bound`` by less than ``2**-32``.
+    """
     return random_bits(rng) * bound >> 32
 
 
@@ -195,12 +200,12 @@ def seed_rng(seed: int | np.random.SeedSequence | None, count: int = 1) -> np.nd
     """Generator states for ``count`` independent streams, int64[count, 2].
 
     Args:
-        seed: an integer from 0 to 2**64 - 1; anything else that numpy's ``SeedSequence`` accepts
-            is turned into such a number.
+        seed: an integer from 0 to 2**64 - 1; anything else that numpy's ``SeedSequence`` accepts,
+            such as None, is turned into such a number.
         count: number of streams.
 
     Raises:
-        ValueError: ``seed`` is below 0.
+        ValueError, TypeError: numpy's ``SeedSequence`` does not accept ``seed``.
     """
     if isinstance(seed, int | np.integer) and 0 <= seed < 2**64:
         bits = np.uint64(seed)

@@ -3,8 +3,8 @@
 It also tells who owns the cells, and who may own them at the end.
 
 Template functions (see `compile`): ``rules`` has all functions of one game. Programs without Python
-run the same functions: the game's WebAssembly module has all but `owners`, the C library the
-actions' views and words.
+run the same functions: the game's WebAssembly module has all kernels but `owners`, the C library
+has `show`, `facts` and `word`.
 """
 
 from __future__ import annotations
@@ -72,9 +72,10 @@ class Threats(NamedTuple):
 
 @kernel
 def show(tables, view, before, states, action, planes, shown):
-    """Write what each slot of the picture shows, by number, into ``shown``.
+    """Write what each slot of the picture shows, by number, into ``shown`` int32[slots].
 
-    ``planes`` is room for the observation, which the default picture shows.
+    ``action`` led from the position ``before`` to ``states``, both structured [1]; -1: none is
+    known. ``planes`` is room for the observation, which the default picture shows.
     """
     if rules.shows_planes:
         rules.observe(tables[0], before[0], 0, planes)
@@ -120,7 +121,7 @@ def show_planes(table, planes, action, shown):
 
 @kernel
 def facts(tables, states, found):
-    """Write the mover's task, and each player's role and points, into ``found`` [5]."""
+    """Write the mover's task, and each player's role and points, into ``found`` int32[5]."""
     table, state = tables[0], states[0]
     found[TASK] = rules.task(table, state)
     for player in range(2):
@@ -200,9 +201,8 @@ def threats(tables, states, scratch, actions, cells):
 def ownership(tables, states, scratch, rng, num_actions, playouts, sums):
     """Write into ``sums`` int32[cells] the sum of each cell's owners (1, -1, 0) at games' ends.
 
-    The games go on at random from the position.
-
-    ``states`` structured [1], ``scratch`` structured [1 or more]; ``rng`` int64[2].
+    ``playouts`` games go on at random from the position ``states``, structured [1]. ``scratch`` is
+    structured [1 or more], ``rng`` int64[2].
     """
     for cell in range(len(sums)):
         sums[cell] = 0

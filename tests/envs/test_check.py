@@ -153,7 +153,7 @@ def _in_spec(given: str) -> Change:
         ('("{0} is taken",)', "()", "reasons is empty; it must have a text"),
         ("max_score=1", "view_tables={}", "view_tables is {}; make it with"),
         (*_in_spec("owner=rules.observe"), "owner takes 4 arguments; it is called with 3"),
-        (*_in_spec("owner=7"), "owner 7; it is called with 3: tables, state, cell"),
+        (*_in_spec("owner=7"), "owner is 7; it is called with 3: tables, state, cell"),
         (*_in_spec("takes=lambda t, b, s, c: 0"), "takes is TicTacToe.setup.<locals>.<lambda>; it"),
         ('title = "Tic-tac-toe"', "title = 3", "the title is 3; it must be a text"),
         (

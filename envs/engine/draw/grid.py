@@ -17,7 +17,7 @@ from .picture import HEAD, SMALL_TEXT, WIDTH, file_letter, svg_text
 
 
 def cell_name(cell: int, width: int) -> str:
-    """Name of a cell, such as ``c4``."""
+    """Name of a cell, such as ``c4``; the board is at most 26 wide."""
     return f"{file_letter(cell % width)}{cell // width + 1}"
 
 

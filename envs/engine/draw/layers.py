@@ -1,7 +1,8 @@
 """Layers draw what is known of a position's actions or cells on its picture.
 
-``position.svg(layers={"legal": None, "policy": shares})``; `LAYERS` lists them. Actions are drawn
-where `Game.action_spots` says; the best of those without a place are listed below the picture.
+For example ``position.svg(layers={"legal": None, "policy": shares})``; `LAYERS` lists them. Actions
+are drawn where `Game.action_spots` says; of those without a place, lines below the picture name the
+best for each layer with numbers, and some that win at once.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class _Heat:
 
 
 def add_layers(svg: str, position: Position, layers: Mapping[str, Any]) -> str:
-    """Draw layers on the picture of a position.
+    """The picture of a position with layers drawn on it.
 
     Args:
         svg: the picture, from `Position.svg`.

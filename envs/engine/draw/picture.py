@@ -2,8 +2,8 @@
 
 A picture is `WIDTH` user units wide. At its top are the players with their pieces, points, and
 whose turn it is or who has won; below comes the board, from `HEAD` on; last a line with the last
-action. Texts of `SMALL_TEXT` and more can be read where the picture is 400 pixels wide. Different
-things differ in lightness or shape, not in hue alone.
+action and the scene's note. Texts of `SMALL_TEXT` and more can be read where the picture is 400
+pixels wide. Different things differ in lightness or shape, not in hue alone.
 
 Pixels need the extra ``render`` (resvg for the pixels, pygame for the window and a font), which is
 imported only where used.
@@ -81,7 +81,7 @@ def svg_text(x: float, y: float, text: str, size: float, fill: str, anchor: str 
 def fitted_text(
     x: float, y: float, text: str, size: float, fill: str, room: float, anchor: str = "middle"
 ) -> str:
-    """A line of text no wider than ``room``, in smaller letters where it must be."""
+    """A line of text about as wide as ``room`` at most, in smaller letters where it must be."""
     return svg_text(x, y, text, min(size, room / (WIDE * max(len(text), 1))), fill, anchor)
 
 
@@ -192,7 +192,11 @@ def _pygame() -> Any:
 
 
 def png(svg: str, width: int | None = None) -> bytes:
-    """The drawing as a PNG file, ``width`` pixels wide (default: one pixel per user unit)."""
+    """The drawing as a PNG file, ``width`` pixels wide (default: one pixel per user unit).
+
+    Raises:
+        ImportError: resvg or pygame is missing; the message says how to get it.
+    """
     try:
         import resvg_py
     except ImportError as error:
@@ -209,7 +213,10 @@ def png(svg: str, width: int | None = None) -> bytes:
 
 
 def pixels(svg: str, width: int | None = None) -> np.ndarray:
-    """The drawing as uint8[height, width, 3], height and width even, as video encoders need."""
+    """The drawing as uint8[height, width, 3], height and width even, as video encoders need.
+
+    ``width`` and errors are as for `png`; the last row or column is doubled where it must be.
+    """
     pygame = _pygame()
     surface = pygame.image.load(io.BytesIO(png(svg, width)), "drawing.png")
     image = pygame.surfarray.array3d(surface).transpose(1, 0, 2)
@@ -218,7 +225,12 @@ def pixels(svg: str, width: int | None = None) -> np.ndarray:
 
 
 class Window:
-    """A window of its own that shows drawings, for ``render_mode="human"``."""
+    """A window of its own that shows drawings, for ``render_mode="human"``.
+
+    Args:
+        title: its title.
+        frames_per_second: how many drawings it shows per second at most.
+    """
 
     def __init__(self, title: str, frames_per_second: float) -> None:
         self.title = title
@@ -231,7 +243,11 @@ class Window:
         return vars(self) | {"_window": None, "_clock": None}
 
     def show(self, svg: str) -> None:
-        """Draw, process the window's events, and wait for the frame's time to pass."""
+        """Draw, process the window's events, and wait for the frame's time to pass.
+
+        Raises:
+            ImportError: see `png`.
+        """
         pygame = _pygame()
         pygame.display.init()
         image = pixels(svg, self._width(svg))

@@ -1,7 +1,7 @@
 """The default picture and text of a game without its own: they show what player_0 observes.
 
-Each cell has a field for every plane, with a letter of its own; it is drawn where the plane is not
-0. Features of a flat observation are drawn as the cells of one plane.
+Each cell has a field for every plane, with the plane's letter; it is drawn where the plane is not
+0. Features of a flat observation are drawn as the cells of one plane without a letter.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def planes_scene(game: Game) -> Scene:
 
 
 def planes_text(position: Position) -> list[str]:
-    """The board with the letter of the first plane that is not 0 in each cell, and the letters.
+    """Lines: the board, with the letter of each cell's first plane that is not 0, and a legend.
 
-    A flat observation gives the features that are not 0.
+    A flat observation gives one line with the features that are not 0.
     """
     game = position.game
     planes = position.observation(0).reshape(game.planes_shape)
