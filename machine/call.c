@@ -2,7 +2,7 @@
 
    A kernel is a builtin function over a list of forms, which only grows. A form is code for
    arguments of certain layouts, `int64_t code(int64_t *block)`; a call writes the arguments into a block of words, see
-   machine/layouts.py. The extension is in Python's limited interface: one file serves all versions. */
+   machine/layouts.py. The extension is in Python's limited interface: one file serves all versions from 3.11 on. */
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN

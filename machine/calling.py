@@ -163,7 +163,7 @@ _REFUSED: dict[str, Any] = {"i": (bool, np.timedelta64)}
 
 @contextmanager
 def _usual_floats() -> Iterator[None]:
-    """A context in which fractions round to nearest and trap nothing; Linux alone has it here."""
+    """A context in which floats round to nearest and trap nothing; on Linux alone it does that."""
     if _libm is None:
         yield
         return

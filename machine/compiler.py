@@ -1,10 +1,10 @@
-"""Asks child processes to compile: numba is imported there alone. A child serves many requests.
+"""Asks child processes to compile: they import numba, this process need not.
 
-A child imports the modules that hold the functions, and compiles what is asked for. It
-compares the digest of its sources with this process's; where they differ, because a module was
-edited or loaded again, a new child takes its place. Threads that compile at once have a child each,
-because numba compiles one function at a time; there are no more at work than cores. Children end
-with their parent.
+A child answers one request after the other. It imports the modules that hold the functions, and
+compiles what is asked for. It compares the digest of its sources with this process's; where they
+differ, because a module was edited or loaded again, a new child takes its place. Threads that
+compile at once have a child each, because numba compiles one function at a time; there are no more
+at work than cores. Children end with their parent.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Built = TypeVar("Built")
 
 
 class CompileError(Exception):
-    """A function cannot be compiled; the message is that of numba or of `machine.making`."""
+    """A function cannot be compiled; the message is the compiler's."""
 
 
 class NoCompilerError(ValueError):
-    """Nothing can be compiled, whatever the function; the message says why."""
+    """No code can be made here, though no function is at fault; the message says why."""
 
 
 class _EndedError(NoCompilerError):

@@ -14,11 +14,11 @@ from . import calling
 _X86, _ARM = ("v2", "v3", "v4", "vnni"), ("neon", "dotprod")
 #: All kinds of processors: levels of x86-64, and of Arm.
 KINDS = (*_X86, *_ARM)
-#: The kinds that rules and searches are compiled for,
+#: The kinds that rules and searches are compiled for.
 OF_RULES = ("v2", "v3", "neon")
-#: those of batches and playouts,
+#: The kinds that batches and playouts are compiled for.
 OF_BATCHES = ("v2", "v3", "v4", "neon")
-#: and those of networks.
+#: The kinds that networks are compiled for.
 OF_NETWORKS = ("v2", "v3", "vnni", "neon", "dotprod")
 
 #: The kinds of each family of processors.

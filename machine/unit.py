@@ -85,8 +85,9 @@ class Unit:
         declared: gives kernels' names, each with example arguments of a layout that it is called
             with.
         kinds: the kinds of processors that have code of their own, see `machines`.
-        needs_code: whether the kernels cannot run as plain Python. If they do not, and code cannot
-            be made, they raise a `NoCompilerError`; with ``LUDARIUM_CODE=plain`` a `ValueError`.
+        needs_code: whether the kernels cannot run as plain Python. If so, they raise a
+            `NoCompilerError` where code cannot be made, and a `ValueError` with
+            ``LUDARIUM_CODE=plain``.
         described: the subject with its options, for the warning that it runs as plain Python.
 
     Attributes:
@@ -97,7 +98,7 @@ class Unit:
         ingredients: what the kernels are made of.
 
     Raises:
-        ValueError: a function reads a global that cannot be compiled in; or see `processor`.
+        ValueError: a function reads a global that cannot be compiled in; or see `kind_of`.
         ImportError, AttributeError: see `Recipe.ingredients`.
     """
 

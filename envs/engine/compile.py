@@ -33,7 +33,7 @@ Arguments = Iterable[tuple[str, tuple[Any, ...]]]
 
 
 class Kernels(SimpleNamespace):
-    """The kernels of a template module for one game, an attribute each; copies are the same."""
+    """The kernels of a template module for one game, an attribute each; copies are this object."""
 
     _made_of: tuple[str, Game]
 

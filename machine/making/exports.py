@@ -34,7 +34,7 @@ from ludarium.machine.recipe import Recipe
 from .linked import LeafLibrary, compiled, intermediate_code
 from .numba_names import RuntimeLinker, normalize_ir_text, populate_array
 
-#: The place of every array is a multiple of this many bytes.
+#: The place of a `constant` is a multiple of this many bytes.
 LINE = 64
 
 _WORD, _DOUBLE = ir.IntType(64), ir.DoubleType()

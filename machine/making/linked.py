@@ -2,8 +2,8 @@
 
 numba compiles each function on its own: it optimises a callee, makes machine code and two wrappers
 of it, then optimises the same code again in every caller. A kernel here has dozens of callees that
-nobody calls but kernels, so a function is kept as LLVM's intermediate code only, and `exports`
-links all that its kernels need at once. That takes less than half the time, and because the parts
+Python never calls, so a function is kept as LLVM's intermediate code only, and `exports` links
+all that its kernels need at once. That takes less than half the time, and because the parts
 become internal functions, the kernels run faster: some in half the time, or a third.
 """
 

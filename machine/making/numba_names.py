@@ -47,7 +47,7 @@ required(
 )
 required("numba.core.callconv.CPUCallConv", "call_function")
 
-# Arrays at known places: `exports`, `ludarium.models.making.address`.
+# Arrays at known places, and LLVM's code as text: `exports`.
 populate_array = required("numba.np.arrayobj.populate_array")
 normalize_ir_text = required("numba.core.cgutils.normalize_ir_text")
 RuntimeLinker = required("numba.core.codegen.RuntimeLinker", "PREFIX")
