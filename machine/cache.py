@@ -120,7 +120,7 @@ def making(name: str, key: str) -> Iterator[None]:
 
 
 def keep(name: str, key: str, code: ObjectCode) -> None:
-    """Keep object code, or warn that it cannot be kept; remove the unit's files of old use."""
+    """Keep object code, or warn that it cannot be kept; remove the unit's files unused for days."""
     where = folder()
     if where is None or not _is_writable(where):
         _warn_once(f"{where or 'the home folder'} cannot be written")

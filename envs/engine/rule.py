@@ -127,8 +127,8 @@ def _table_type(name: str, array: np.ndarray) -> np.dtype:
     is_number = array.dtype.kind in ("biu" if array.ndim == 0 else "biuf")
     if not is_number:
         raise ValueError(
-            f"the table {name} is {array!r:.80}; give an integer, or an array of numbers: float32 "
-            "for fractions"
+            f"the table {name} is {array!r:.80}; give an integer below 2**64, or an array of "
+            "numbers: float32 for fractions"
         )
     return array.dtype if array.ndim or array.dtype == np.uint64 else np.dtype(np.int64)
 
