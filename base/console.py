@@ -1,7 +1,7 @@
 """Prints messages and results for people, and makes consoles that show texts as they are.
 
 Names of agents, files and games may hold anything. `rich` would read ``[b]`` in them as markup and
-``:100:`` as an emoji, so consoles and columns of progress bars are made here and nowhere else.
+``:100:`` as an emoji, so consoles, and progress bars' columns of text, are made here alone.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _CONTAINER = Path(
 
 
 def available_memory() -> float:
-    """Bytes that are free in the system and in this container; infinite if that is not known.
+    """How many bytes are free both in the system and in this container; infinite if nobody knows.
 
     Only Linux tells. Cached pages of files that the system can drop count as free.
     """

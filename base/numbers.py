@@ -25,7 +25,7 @@ def index(value: Any) -> int:
 
 
 def checked_whole(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """A whole number from ``least`` to ``most``.
+    """The value as an ``int``: a whole number from ``least`` to ``most``, or from ``least`` on.
 
     Raises:
         ValueError: the value is not one; the message begins with ``name``.

@@ -85,7 +85,7 @@ class Copies:
         return tuple(CellType(self._filled(cell.cell_contents)) for cell in function.__closure__)
 
     def _fill(self, before: dict[str, Any], names: dict[str, Any], path: tuple[str, ...]) -> None:
-        """Replace what stands at a path of attributes of modules."""
+        """Replace, in ``names``, what a path leads to: a global, then attributes of modules."""
         first, *others = path
         value = before.get(first)
         is_template = before.get("rules", self) is None

@@ -26,7 +26,7 @@ def kernel(function: Function) -> Function:
 
 
 def brief_kernel(function: Function) -> Function:
-    """Mark an entry point that takes less time than letting other threads run meanwhile."""
+    """Mark an entry point that takes microseconds: other Python threads wait meanwhile."""
     function.ludarium_is_brief = True  # type: ignore[attr-defined]
     return _marked(function, "kernel")
 

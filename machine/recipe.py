@@ -185,7 +185,7 @@ class Ingredients:
     def _found(
         self, place: dict[str, Any], path: Sequence[str], names: Sequence[str]
     ) -> Iterator[tuple[str, Any]]:
-        """What stands at a path of attributes of modules; of a whole module, each of ``names``."""
+        """What a path leads to, with its name; each of ``names`` there, if that is a module."""
         for depth, name in enumerate(path):
             value = self.add_read(place, name)
             if not isinstance(value, ModuleType):

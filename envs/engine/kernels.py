@@ -145,8 +145,8 @@ def play(tables, states, action, mask, planes, canonical):
 
     The action is the board's number; mask and planes are in the canonical frame, if asked for.
     Returns ``2 * outcome + mover``, or -1 if the action is out of range or not legal, or the game
-    is over; then nothing is written. It is one large call, because calls from Python cost more than
-    the game.
+    is over; then nothing is written. It is one large call, because a call from Python takes about
+    as long as the rules of a ply.
     """
     table = tables[0]
     state = states[0]
