@@ -27,7 +27,7 @@ _TOKENS = re.compile(
     rf'("(?:[^"\\]+|\\.)*+"?)(\s*:)?|[\[\]{{}}]|\d{{{_MOST_DIGITS + 1},}}', re.DOTALL
 )
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
-#: Describes a type; called before a file is read, because it evaluates the type's annotations.
+#: Describes a type; kept, so that the type's annotations are evaluated only once.
 _described = cache(inspect.type_info)
 _KINDS = {
     stat.S_IFDIR: "a folder",

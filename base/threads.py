@@ -104,10 +104,10 @@ def run_tasks(
             with the same ``thread`` run at once.
         count: number of tasks.
         threads: how many work at the same time, at most one for each task.
-        progress: the progress of these tasks alone, such as a `Progress.part`. Within a tenth of a
-            second after it is stopped, no further task is begun. After an error, such as Ctrl-C,
-            it is stopped here: tasks that look at it end soon, others are awaited. By default no
-            task can look at it.
+        progress: the progress of these tasks alone, such as a `Progress.part`. Once it is stopped,
+            tasks begin for a tenth of a second at most. After an error, such as Ctrl-C, it is
+            stopped here: tasks that look at it end soon, others are awaited. By default no task
+            can look at it.
         watch: function called by the caller ten times a second with the number of finished tasks.
 
     Returns:
