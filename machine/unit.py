@@ -46,7 +46,7 @@ def places() -> tuple[str, ...]:
     """Where code may come from: "shipped" is libraries, "own" the cache and the compiler.
 
     Raises:
-        ValueError: ``LUDARIUM_CODE`` means nothing.
+        ValueError: ``LUDARIUM_CODE`` has a value that is not accepted.
     """
     given = os.environ.get("LUDARIUM_CODE", "")
     if given not in _PLACES:

@@ -67,7 +67,8 @@ class Spec:
         board: height and width of the planes; None for an observation that is a row of features.
         max_plies: most plies that a game can last.
         tables: what the rules look up, from ``rule.table_record``; None for nothing.
-        max_score: largest final ``score`` by absolute value; 0 if it is only an estimate.
+        max_score: largest final ``score`` by absolute value; 0 if there is none, or it is only an
+            estimate.
         binary_observation: all entries of the observation are 0 or 1, so uint8 can hold them; False
             if ``observe`` writes fractions, which `check_game` finds.
         random_start: the start depends on the seed.
