@@ -260,7 +260,7 @@ class Game(ABC):
     # Methods that it may implement.
 
     def text_to_action(self, position: Position, text: str) -> int:
-        """Action number of ``text``, which is in lower case; the action may not be legal.
+        """Action number of ``text``, which is in lower case; the action need not be legal.
 
         `Position.text_to_action` also checks that it is legal. By default the text must equal the
         result of `Position.action_to_text` for one of the actions.
