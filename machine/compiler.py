@@ -32,7 +32,7 @@ from .marks import changed_sources
 from .recipe import Recipe
 
 _MODULE = "ludarium.machine.making.serving"
-#: A child is ended after so many answers: numba keeps all it has compiled, some 10 MB an answer.
+#: A child is ended after so many answers: numba keeps all it has compiled, 10 to 30 MB an answer.
 _MOST_ANSWERS = 32
 
 Built = TypeVar("Built")
