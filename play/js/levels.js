@@ -20,7 +20,7 @@ const FORMAT = 4;
  * @param {string | object} json the file's text, or its parsed content.
  * @returns {{number: number, name: string, params: object, elo: number}[]} `name` is one of WORDS, or
  *   empty; `elo` is in points above random play.
- * @throws {Error} its format is another one; nothing else is checked.
+ * @throws {Error} it is no JSON, or its format is another one; nothing else is checked.
  */
 export function readLevels(json) {
   const data = typeof json === "string" ? JSON.parse(json) : json;

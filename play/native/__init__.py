@@ -3,7 +3,7 @@ that call C. Import what is in `__all__`.
 
 ``templates/glue.c`` has the library's functions, around kernels of `ludarium.play.wasm.kernels`
 that ``compiler`` turns into objects for each of ``targets``; ``buffer`` has the places of arrays,
-``library`` links the objects, ``texts`` writes the header and other texts beside them.
+``library`` links the objects, ``texts`` makes the header and other texts beside them.
 """
 
 from .library import write_library

@@ -1,6 +1,7 @@
 """The caller's buffer: the places of a game's arrays, and of a network's, in it.
 
-The arrays lie one after the other, behind `glue.c`'s fields. What is only read lies in the library.
+The arrays lie one after the other, behind `glue.c`'s fields. What is only read lies in the library,
+from where `glue.c` copies the network's weights, see `PACKED`.
 """
 
 from __future__ import annotations
@@ -69,12 +70,12 @@ def network_layout(packed: PackedNetwork, start: int) -> Layout:
 
 
 def kept_bytes(game: Game) -> int:
-    """Bytes at the start of the buffer for the data of `glue.c`: plies, a text, and others."""
+    """Bytes at the start of the buffer for the fields of `glue.c`: actions, a text, and others."""
     return _KEPT + 4 * game.max_plies + position_bytes(game)
 
 
 def position_bytes(game: Game) -> int:
-    """The characters of the longest text of a position."""
+    """How many characters, of one byte each, a text of a position has at most."""
     form = game.position_format or no_format()
     return int(form.new_text().dtype["text"].shape[0])
 
@@ -96,5 +97,5 @@ def arrays_in_buffer(memory: Mapping[str, Any]) -> list[tuple[str, np.ndarray]]:
 
 
 def is_constant(name: str) -> bool:
-    """Whether an array, by its name in `named_arrays`, lies in the library."""
+    """Whether an array, by its name in `named_arrays`, lies in the library alone."""
     return name.endswith("_tables") or name in _CONSTANTS

@@ -1,9 +1,9 @@
 """Compiles a game, and its network for each kind of processor, to functions over one buffer.
 
 The arrays of a game lie in the caller's buffer, see ``buffer``. The library holds everything that
-is only read: the constants of the rules, and the network, once for all processors. `glue.c` writes
-the network's weights into the buffer, in the order in which the kernels of the machine's processor
-read them.
+is only read: the constants of the rules, and the network, whose weights and `SHARED` arrays all
+processors share where they are equal. `glue.c` writes the network's weights into the buffer, in the
+order in which the kernels of the machine's processor read them.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class Platform:
             that computes the network; else it is the last that the processor supports on x86, the
             first elsewhere.
         static, shared: names of the files, with ``{name}``; ``shared`` is None where zig has no
-            linker or no libraries.
+            linker for the system, or none of its libraries.
     """
 
     zig: str

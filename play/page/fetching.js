@@ -1,4 +1,7 @@
-/** Fetches files of the site, for the page and its threads; a failure is retried, then reported. */
+/**
+ * Fetches files of the site, for the page and its threads. What may be a passing failure, of the
+ * connection or the server, is retried; then it is reported.
+ */
 
 const TRIES = 3;
 const PAUSE = 600; // ms before the second try; each further pause is twice as long

@@ -1,7 +1,7 @@
 /**
  * A thread's end of `Thread` (app/thread.js): it takes messages `{type, id, ...}`, handles
- * them one after the other, and answers each with `{id, done}` or `{id, error}`. "stop" with an id
- * ends the work on the message with that id.
+ * them one after the other, and answers each with `{id, done}` or `{id, error}`. Only "stop" waits for
+ * no other and has no answer: it asks the work on the message with its id to end.
  */
 
 const stops = new Map();
@@ -9,7 +9,7 @@ let ended = Promise.resolve(); // resolves when all earlier messages are done
 
 /**
  * @param {Object<string, (message: object, stop: AbortController) => any>} works handlers by type;
- *   their return values, or the values of their promises, are the answers.
+ *   their return values, or the values of their promises, are the answers. "stop" aborts `stop`.
  */
 export function serve(works) {
   self.addEventListener("message", ({ data }) => {

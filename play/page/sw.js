@@ -24,7 +24,7 @@ async function latestSite() {
   return answer;
 }
 
-/** Cache what is missing of the latest version. */
+/** Cache what is missing of the latest version, without the files on demand. */
 async function update() {
   const answer = await latestSite();
   const { version, files, on_demand: waiting } = await answer.clone().json();
@@ -128,7 +128,7 @@ async function takeOver() {
   for (const page of await self.clients.matchAll({ type: "window" })) page.postMessage("reload");
 }
 
-/** Keep files that a page has loaded without this worker: those of its first game. */
+/** Keep files that a page names: it has begun their game, perhaps before this worker was there. */
 async function keepLoaded(files) {
   await Promise.allSettled(files.map((file) => respond(new Request(file))));
 }

@@ -1,4 +1,4 @@
-"""Compiles a game's kernels to a WebAssembly object file; arrays in it have fixed addresses."""
+"""Compiles a game's kernels to a WebAssembly object file, in which arrays are variables."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def game_start(game):
 def game_set_up(game, places):
     """Replace the start by another diagram, see ``draw.scene.Diagram``, and write mask and planes.
 
-    Bit i of ``places`` is 1 if place i has the first letter; there are at most 53 places.
+    Bit i of ``places`` is 1 if place i has the first letter; numbers hold at most 53 places.
     """
     rules.set_up(game.tables[0], game.states[0], places)
     write_mask_and_planes(game.tables[0], game.states[0], game.mask, game.planes, False)

@@ -121,7 +121,7 @@ def solver_ask(solver, action, leads, budget):
 
 @kernel
 def solver_learn(solver):
-    """Put ``known`` into the table, once, before the first question."""
+    """Put ``known`` into the table, before the first question; return how many these are."""
     learn(solver.boards[0], solver.table, solver.known)
     return len(solver.known)
 

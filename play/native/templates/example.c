@@ -1,4 +1,4 @@
-/* Two levels play a game; see README.md for how to compile this. */
+/* Two levels, or without levels two searches, play a game; README.md says how to compile this. */
 #include <stdio.h>
 
 #include "ludarium_game.h"

@@ -25,7 +25,7 @@ export function lossesOf(root) {
   return losses.some(Boolean) ? losses : null;
 }
 
-/** Write losses that were kept on the moves of the same tree; others are ignored. */
+/** Write losses that were kept on the moves of a tree; those of one of another size are ignored. */
 export function judgeAgain(root, losses) {
   const nodes = root.all;
   if (!Array.isArray(losses) || losses.length !== nodes.length) return;
@@ -283,7 +283,7 @@ export class Analyst {
 
 /**
  * Write on a node what its move lost, and whether that is exact, if the values before and after it
- * are known. The best move of a search has lost nothing.
+ * are known. If it is not exact, the best move of a search has lost nothing.
  */
 function judge(node) {
   if (!node.parent) return;

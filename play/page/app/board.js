@@ -10,7 +10,7 @@ const OVERLAP = 0.5; // share of the reach within which two places overlap
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const MOTION = 300; // ms in which the effects of a move begin, the nearest first; each takes as long as in style.css
 const NEAR = 40; // units within which a slot belongs to a place that an action joins
-const BELOW = 48; // units from the middle of a block to the mark that it may be taken, which would hide it
+const BELOW = 48; // units from the middle of a block down to the mark that it may be taken
 const FINGER = 30; // px: places that are nearer to each other want a second tap
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
@@ -65,7 +65,8 @@ export class BoardView {
    *   point at, joined by "or".
    * @param {(action: number | null) => void} on.miss a click means no legal action; the argument is
    *   the action of its place, if it has one.
-   * @param {(text: string) => void} on.ask a finger points at an action among many: its next tap plays.
+   * @param {(text: string) => void} on.ask a finger points at one of crowded places, whose next tap
+   *   plays; the argument has the texts of the actions there, joined by "or".
    */
   constructor(container, { play, aim, miss, ask }) {
     this.#container = container;
@@ -272,7 +273,7 @@ export class BoardView {
         const line = { stroke: dark, "stroke-width": Math.max(radius / 4, 1.5) };
         const isField = this.#scene.handling?.pose_of[action] >= 0; // which shows by itself that it is legal
         const cy = this.#scene.handling && !isField ? y + BELOW : y;
-        // Lower elements, such as the height at one of Obelisk's landing places, show through.
+        // What the circle covers shows through.
         return el("svg:circle", { cx, cy, r: radius, fill: light, "fill-opacity": 0.4, ...line, opacity: isField ? 0 : null });
       });
   }
@@ -413,7 +414,7 @@ export class BoardView {
     return away <= this.#reach && away < distance(spot, point) ? end : null;
   }
 
-  /** Pick a place, or play the action that joins it to the picked one. */
+  /** Pick a place, unpick it, or play the action that joins it to the picked one. */
   #join(end) {
     const from = this.#picked;
     if (from !== null && distance(from, end) <= SAME) {

@@ -4,7 +4,7 @@ import { Engine } from "../engine.js";
 import { fetchFile } from "../fetching.js";
 import { readLevels } from "../levels.js";
 
-// A module with one 128-bit instruction, which the games' modules have too.
+// A module with one 128-bit instruction; the games' modules have such ones.
 const SIMD = [
   ...[0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0],
   ...[10, 8, 1, 6, 0, 65, 0, 253, 15, 11],
@@ -56,7 +56,7 @@ export class Catalog {
 
   /**
    * The addresses of the files of a game, its variant, its guided game and its puzzles, without
-   * those for exact values.
+   * its small picture and those for exact values.
    */
   filesOf({ name, rules, lesson, puzzles }, variant) {
     const others = [lesson, puzzles].map((each) => each && this.withOptions(name, each.options)?.variant);
@@ -102,7 +102,7 @@ export class Catalog {
     return variant && { game, variant };
   }
 
-  /** The variants of a game that differ by more than a clock. */
+  /** The variants of a game that are played without a clock. */
   plainVariants(game) {
     return game.variants.filter((variant) => !hasClock(variant));
   }
@@ -116,8 +116,8 @@ export class Catalog {
   }
 
   /**
-   * The variant of a game with these options, as records name them, or null; with a `diagram` if
-   * the players have set up the start.
+   * The variant of a game with these options, as records name them: `{game, variant, diagram}`, or
+   * null; `diagram` is null unless the players have set up the start.
    */
   withOptions(name, options) {
     const game = this.game(name);

@@ -1,4 +1,4 @@
-/** Starts that people set up: by clicking on a picture, or as the text of a position. */
+/** Starts and positions that people set up: by clicking, positions as text too. */
 
 import { ARROWS, placeOf, shapesOf } from "./board.js";
 import { button, el, radios, selection } from "./dom.js";
@@ -16,7 +16,10 @@ function draw(svg, scene, game) {
 
 const pictureOf = ({ box }) => el("svg:svg", { viewBox: box.join(" "), "aria-hidden": "true" });
 
-/** The rows of a board in a position's text, a letter for each cell; what is wrong in it stays as it is. */
+/**
+ * The rows of a board in a position's text, a letter for each cell. Wrong letters stay, missing cells
+ * are empty, and what is too much is left out.
+ */
 function rowsOf(board, { letters, widths, borders }) {
   const isCounted = !/\d/.test(letters[0]);
   const signs = isCounted ? board.replace(/\d+/g, (number) => letters[0].repeat(Math.min(number, 99))) : board;
@@ -28,7 +31,7 @@ function rowsOf(board, { letters, widths, borders }) {
   return widths.map((width, row) => Array.from({ length: width }, (_, cell) => rows[row]?.[cell] ?? letters[0]));
 }
 
-/** The board in a position's text, of its rows. */
+/** The inverse of `rowsOf`: the board of a position's text. */
 function boardOf(rows, { letters, borders }) {
   const counted = (row) =>
     /\d/.test(letters[0]) ? row.join("") : row.join("").replaceAll(letters[0], " ").replace(/ +/g, ({ length }) => length);
@@ -36,8 +39,8 @@ function boardOf(rows, { letters, borders }) {
 }
 
 /**
- * The text of a position with its picture, which follows what is typed, or the reason why it is none; and a
- * board on which pieces are put, whose changes are changes of the text.
+ * Fields for a position: its text; its picture, which follows the text; and a board on which pieces
+ * are put, which changes the text, with the reason if the text is no position.
  * @param {object} board `{engine, scene}` of the variant.
  * @param {string} text the text at first.
  * @returns {{input: HTMLElement, picture: HTMLElement, editor: HTMLElement}}
@@ -79,7 +82,7 @@ export function positionField({ engine, scene }, text) {
     write(boardOf(rows, form), words()[1] ?? "0");
   }
 
-  /** Arrows go to another cell, letters are put. */
+  /** Arrows go to another cell, letters are put, Backspace and Delete empty the cell. */
   function key(event, row, cell) {
     const [right, down] = ARROWS[event.key] ?? [0, 0];
     const sign = ["Backspace", "Delete"].includes(event.key) ? letters[0] : event.key;

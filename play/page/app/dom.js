@@ -118,5 +118,5 @@ const SIGNED = new Intl.NumberFormat("en", {
   maximumFractionDigits: 2,
 });
 
-/** A value from -1 to 1, as text with its sign. */
+/** A value from -1 to 1 as text, with two decimals, and a sign unless these are 0. */
 export const signed = (value) => SIGNED.format(value).replace("-", "−");

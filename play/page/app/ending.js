@@ -41,7 +41,7 @@ export function showEnding(panel, session, { play, review }) {
   );
 }
 
-/** The result as the person here sees it, with the points. */
+/** The result as the person here sees it; with the points, unless somebody has resigned. */
 function result(session) {
   const { person, winner, table, live } = session;
   const told =
@@ -60,7 +60,7 @@ function result(session) {
   return `${told.replace(/\.$/, "")}, ${mine} to ${other}.`;
 }
 
-/** The level that suits after this game: the adapting one's, or the neighbour of a chosen one. */
+/** The next level: the suiting one if it adapts; else one more after a win, one less after a loss. */
 function nextLevel({ board, winner, person }, { level, adapts }) {
   if (adapts) return suitingLevel(board.variant, board.levels);
   const step = winner === null ? 0 : winner === person ? 1 : -1;

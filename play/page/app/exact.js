@@ -36,7 +36,8 @@ export class ExactValues {
   /**
    * Find the values of a position and of its actions, and write them on its node as `exact`: the
    * result of `Solver.solve`, with `time`: the milliseconds that the search was given, or 0 if
-   * another one of the same time may find more, because it was stopped or did not look for leads.
+   * another one of the same time may find more, because it was stopped, or has all outcomes but
+   * did not look for leads.
    * @param {object} node an unfinished node.
    * @param {Uint8Array} record the record of its position.
    * @param {object} run

@@ -13,7 +13,7 @@ import { capital } from "./panels.js";
 const TURN = 0;
 const FLIP = 1;
 const STILL = 8; // most px that a finger moves in a tap
-const TWIST = Math.PI / 4; // angle between two fingers that makes a turn
+const TWIST = Math.PI / 4; // angle by which two fingers turn to turn the piece once
 
 function middle(points) {
   const sum = points.reduce(([x, y], [right, down]) => [x + right, y + down], [0, 0]);
@@ -271,7 +271,7 @@ export class Hand {
     this.#showText();
   }
 
-  // The pad: the place, enlarged for fingers.
+  // The pad: the part of the picture where the piece comes to rest, enlarged for fingers.
 
   #touch(event) {
     if (!this.isHolding) return;

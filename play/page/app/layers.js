@@ -1,4 +1,7 @@
-/** Layers on the board, as envs/engine/draw/layers.py draws them, but with visits as shares. */
+/**
+ * Layers on the board, as envs/engine/draw/layers.py draws them, but with visits as shares; and
+ * players' names, values as chances and exact values, which Python does not draw.
+ */
 
 import { el } from "./dom.js";
 import { exactAction, exactMark } from "./exact.js";

@@ -50,7 +50,7 @@ const WIDE_WINDOW = matchMedia("(min-width: 861px)");
 const KEEPING_PAUSE = 1000; // ms between two saves of the game
 const HINT_SIMULATIONS = 200;
 
-const thinker = new Thread("worker.js", "The agent's thread"); // in which agents think
+const thinker = new Thread("worker.js", "The agent's thread"); // for agents, hints and analyses
 const session = new Session(thinker, {
   changed: showAll,
   thinking: showPlayers,
@@ -137,14 +137,14 @@ const shown = {
   rules: null,
   loading: false,
   retried: null, // the move for which a better one is sought
-  moments: new Set(), // the moves of kept games for which a better one was sought: game and number
+  moments: new Set(), // the moves of kept games for which a better one was sought, see `retry`
   hint: null, // the node for which a hint is sought
   unkept: null, // the game of which it was said that it is not kept
   message: "", // what the page has to say just now
   newer: false, // whether the page has a newer version, which was not put off
 };
 let catalog = null;
-let analysis = null; // the module of the analysis, and its view
+let analysis = null; // the analysis's view, and `showBar` of its module, once it is loaded
 let selectTab = null;
 
 /** Announce a text to screen readers. */
@@ -256,7 +256,7 @@ function tryAgain(node) {
   byId("board").scrollIntoView({ block: "nearest" });
 }
 
-/** Tell whether a move is better than the one that it replaces; if not, go back to before it. */
+/** Tell whether a move is no mistake; if it is, go back to before it, for another. */
 async function compare(node) {
   const bad = shown.retried;
   const tell = (text) => complain(text, { isFault: false });
@@ -328,7 +328,7 @@ function showAll() {
   keeping.ask();
 }
 
-/** Mark what a guided game asks for; on a phone, where a tall board shows it. */
+/** Mark what a guided game asks for; if the window is narrow and the board tall, scroll to it. */
 function showWanted(action) {
   boardView.hint(action);
   if (WIDE_WINDOW.matches || !session.table.scene.handling) return;
@@ -408,7 +408,7 @@ function layersOf(view, legal) {
     layers.push(...threatMarks(scene, threats));
     legend.push(
       "Stars win at once, crosses may be taken at once: round by player 1, diamonds by player 2" +
-        (threats.coversOpponent ? ", if it were their turn." : ". In this game nobody can pass."),
+        (threats.coversOpponent ? ", if it were their turn." : ". Nobody can pass here."),
     );
   }
   if (analyst.isOn && shown.onBoard) layers.push(...exactMarks(scene, view, legal));
@@ -556,7 +556,7 @@ async function showRules() {
   }
 }
 
-/** Show the analysis, whose module a first visit does not load. */
+/** Show the analysis, whose module is loaded when its tab is first selected. */
 async function showAnalysis() {
   if (shown.tab !== "analysis" || analysis !== null) return;
   try {
@@ -572,7 +572,7 @@ async function showAnalysis() {
 
 // Beginning.
 
-/** A board of a variant, with its pieces at the start. */
+/** A board of a variant, at its start or at the position of a text. */
 async function setUp({ game, variant, seed = 0, diagram = null, position = null }) {
   const [{ engine, scene }, levels] = await Promise.all([
     catalog.board(variant),
@@ -620,7 +620,7 @@ async function start({ game, variant, diagram, position, seats, goOn }) {
 
 /**
  * Begin the guided game of a game, at a step.
- * @throws {Error} the page has none, or a file of it is missing.
+ * @throws {Error} the page has none, it has no such step, or a file of it is missing.
  */
 async function teach(game, number = 0) {
   const found = await catalog.lesson(game);
@@ -649,14 +649,17 @@ async function solve(game, { id = null, band, after }) {
   showAll();
 }
 
-/** The moves with which a person has lost something in a game that is over, the worst first. */
+/**
+ * The moves with which a person has lost something in a game that is over, or anybody in one that is
+ * studied, the worst first.
+ */
 function momentsOf({ isStudy, seats, studying, table }) {
   const isOne = ({ parent, loss }) =>
     parent && loss >= LEAST_LOSS && (studying || seats[parent.mover].kind === "person");
   return isStudy ? table.root.all.filter(isOne).sort((a, b) => b.loss - a.loss) : [];
 }
 
-/** Ask for a better move in a game that was kept, where none was asked for yet. */
+/** Ask for a better move in a kept game: the worst one not asked about yet, or else the worst. */
 async function retry(id) {
   await resume(id);
   const moments = momentsOf(session);
@@ -773,7 +776,7 @@ async function readGame(text) {
 
 /**
  * Continue a game that was kept.
- * @throws {Error} it cannot be read, or belongs to another version of the rules.
+ * @throws {Error} it cannot be read, the page has no such board, or it has other rules.
  */
 async function resume(id) {
   const kept = keptGame(id);
@@ -874,7 +877,10 @@ function key(event) {
   event.preventDefault();
 }
 
-/** Show the target of the address, or else the setup dialog, for which no game needs to be loaded. */
+/**
+ * Show the game of this window or of the address, or else the setup dialog; if the address is wrong,
+ * the board of the first game with a message.
+ */
 async function openFirst() {
   complain("");
   if (await resumeCurrent(location.hash)) return;

@@ -75,7 +75,7 @@ export function playersOf({ players }) {
 
 /**
  * How a game was lost that is not over at `end`, as `Session.begin` takes it: `resigned` is the
- * loser by the result, `illegal` the name of the illegal action that lost it; or both are null.
+ * loser by the result, or null; `illegal` the name of the illegal action that lost it, or null.
  */
 export function lossOf({ result, illegal_action: illegal = null }, end) {
   const [one, other] = !end.isOver && Array.isArray(result) ? result : [];

@@ -100,12 +100,12 @@ export class Session {
     return this.studying || this.resigned !== null || this.live.isOver;
   }
 
-  /** Whether the browser may keep the game: a guided one is the guide's. */
+  /** Whether the browser may keep the game: any but a guided one. */
   get mayBeKept() {
     return this.seats.every(({ kind }) => kind !== "guide");
   }
 
-  /** The work of the agent, `{node, simulations}`, or null. */
+  /** The work of the agent, `{node, seat, stop, simulations}`, or null. */
   get agent() {
     return this.#agent;
   }
@@ -138,7 +138,7 @@ export class Session {
     this.#change();
   }
 
-  /** Play an action for the mover of the game: an agent's, or the clock's when it has run out. */
+  /** Play an action for the mover of the game: an agent's, a guided game's, or the clock's. */
   moveOn(action) {
     this.#taken = [];
     const child = this.table.play(this.live, action);
@@ -152,7 +152,7 @@ export class Session {
     this.#change();
   }
 
-  /** The node before the last move of a person, or before the node on view in a study; or null. */
+  /** The node before a person's last move; in a studied game that before the one on view; or null. */
   get takeBackTo() {
     if (this.studying) return this.view.parent;
     let node = this.live.parent;
@@ -211,7 +211,7 @@ export class Session {
     this.#change();
   }
 
-  /** Continue the game at a node; its line becomes the main line, which a record has the result of. */
+  /** Continue the game at a node; its line becomes the main line, whose result a record has. */
   #goOn(node) {
     node.promote();
     this.live = node;

@@ -36,7 +36,8 @@ export class Thread {
    * @param {object} [run]
    * @param {AbortSignal} [run.signal] ends the job with the results so far.
    * @param {(report: object) => void} [run.onReport]
-   * @returns {Promise<object | null>} null if it was ended, or something else was opened, before it began.
+   * @returns {Promise<object | null>} null if it was ended, or something else was opened, before it
+   *   began; rejects with an Error if the thread cannot open or do it.
    */
   async run(job, { signal, onReport = () => {} } = {}) {
     const opening = this.#opening;

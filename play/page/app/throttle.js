@@ -1,4 +1,4 @@
-/** Work that is done at most a few times a second, however often it is requested. */
+/** Work that is done at most once in a pause, however often it is requested. */
 
 export class Throttle {
   #work;
@@ -8,7 +8,7 @@ export class Throttle {
 
   /**
    * @param {() => void} work
-   * @param {number} pause ms between two runs.
+   * @param {number} pause least ms between two runs, but for those of `flush`.
    */
   constructor(work, pause) {
     this.#work = work;

@@ -1,7 +1,7 @@
 /**
  * A game with all its variations: nodes, each of which is an action that led from its parent.
  *
- * The first child of a node continues the main line. A node copies the mover and the outcome of its
+ * The first child of a node continues its line. A node copies the mover and the outcome of its
  * position from the engine's game.
  */
 
