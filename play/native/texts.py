@@ -267,7 +267,7 @@ def made(
 
 
 def _range(library: Library, option: SearchOption) -> tuple[float, float]:
-    """The least and the largest number of an option, which is smaller where there is no room."""
+    """The least and the largest number that a library takes for an option; none is `NEVER`."""
     if option.choices:
         return 0, len(option.choices) - 1
     meta, limits = option.meta, library.limits

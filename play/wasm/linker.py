@@ -63,7 +63,7 @@ def run_zig(zig: Path, arguments: Iterable[str], folder: str) -> None:
     Raises:
         LinkerError: zig fails.
     """
-    # Keeping its compiled libraries saves seconds for each module.
+    # Keeping what zig compiles of its own code saves seconds for each library.
     kept = (cache_folder() / "zig").absolute()
     settings = {
         "ZIG_GLOBAL_CACHE_DIR": str(kept),

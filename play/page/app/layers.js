@@ -80,7 +80,7 @@ export function ownerMarks(scene, owners) {
   }).filter((mark) => mark !== null);
 }
 
-/** A mark for each action whose exact value is known, beside the disc of an analysis. */
+/** A mark for each action whose exact value is known, at the upper edge of its place or disc. */
 export function exactMarks(scene, node, legal) {
   const spots = legal.map(({ action }) => scene.spots[action]);
   const radius = discRadius(scene.layers, spots);
