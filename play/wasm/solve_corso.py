@@ -70,7 +70,7 @@ def solver_memory(game: Corso) -> SolverMemory:
 
 @kernel
 def solver_begin(solver):
-    """Turn to the position in ``states``: write legal actions, and the values of those that end it."""
+    """Turn to the position in ``states``: write legal actions, and values of those ending it."""
     state, after, bounds = solver.states[0], solver.after, solver.bounds
     sign = 1 - 2 * int(state.mover)
     actions = len(bounds) - 1

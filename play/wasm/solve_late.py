@@ -95,7 +95,7 @@ def setting_of(solver):
 
 @kernel
 def solver_begin(solver):
-    """Turn to the position in ``states``: write legal actions, and the values of those that end it."""
+    """Turn to the position in ``states``: write legal actions, and values of those ending it."""
     state, line, bounds = solver.states[0], solver.line, solver.bounds
     span = solver.span[0]
     sign = 1 - 2 * int(state.mover)
