@@ -29,7 +29,7 @@ export class Hand {
   #mayPlay = false;
   #handling = null;
   #shown = null; // the numbers that the position's slots show
-  #moves = new Map(); // playable actions by pose, {action, text}
+  #moves = new Map(); // lists of playable actions, {action, text}, by pose
   #places = new Map(); // likewise, with their places in the picture
   #pose = 0;
   #at = null; // the place where the piece is held

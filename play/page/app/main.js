@@ -250,7 +250,7 @@ function playAgain(seats) {
 /** Go back to before a move that a review found bad, for another. */
 function tryAgain(node) {
   shown.retried = node;
-  if (analyst.isOn) onAnalysis.turn(false); // which would tell
+  if (analyst.isOn) onAnalysis.turn(false); // it would tell the move
   look(node.parent);
   complain(`Find a better move than ${node.text}.`, { isFault: false });
   byId("board").scrollIntoView({ block: "nearest" });
@@ -642,7 +642,7 @@ async function solve(game, { id = null, band, after }) {
   if (!puzzle) throw new Error(`${game.title} has no such puzzle here.`);
   const { moves, seed } = puzzle;
   const board = await setUp({ game, variant: found.variant, seed });
-  if (analyst.isOn) onAnalysis.turn(false); // which would tell
+  if (analyst.isOn) onAnalysis.turn(false); // it would tell the move
   const node = playMoves(board.table, moves, moves.length);
   begin(board, { seats: [PERSON, PERSON], node, studying: true });
   puzzles.begin(game, puzzle);
