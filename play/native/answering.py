@@ -12,7 +12,7 @@ rules: Any = None  # one game's rule module, which a network does not need
 
 @part
 def ask(net, planes, evaluation, n):
-    """See `ludarium.models.kernels.answer`."""
+    """Stands for a compiled network, see `ask` of ``play/wasm/kernels.py``."""
     return False
 
 

@@ -2,8 +2,8 @@
 
 Template functions (see ``ludarium.envs.engine.compile``): ``rules`` is one game's rule module, and
 a compiled network takes the place of `ask`. Each kernel is an export of the same name. Its first
-arguments ``game``, ``search`` and ``network`` are the module's memory, see `memory` and `network`;
-the others, and what it returns, are whole numbers.
+arguments, of ``game``, ``search`` and ``network``, are the module's memory, see `memory` and
+`network`; the others, and what it returns, are whole numbers.
 """
 
 from typing import Any
@@ -282,7 +282,10 @@ def search_advance(game, search):
 
 @part
 def ask(net, planes, evaluation, n):
-    """Stands for a compiled network; see `ludarium.models.kernels.answer` for the arguments."""
+    """Stands for a compiled network; arguments and result are as in `models.kernels.answer`.
+
+    But ``net`` is the kernels' argument ``network``.
+    """
     return False
 
 
