@@ -378,7 +378,7 @@ export class Game {
    * @returns {{actions: Int32Array[], cells: Int32Array[], coversOpponent: boolean}} by player: for each
    *   action -1 if it wins, else on how many cells it takes something, as the game counts it, and 0
    *   if it is not legal; for each cell how many actions take something there. `coversOpponent` tells
-   *   whether this covers the player who is not to move: in some games nobody can pass.
+   *   whether this covers the player who is not to move: sometimes nobody can pass.
    */
   threats() {
     const coversOpponent = this.#functions.game_threats() > 0;
@@ -508,7 +508,7 @@ export class Search {
    * @param {ArrayLike<number>} [run.noise] root noise for each action, which a search without its
    *   own noise (`noise` 0 in the settings) adds to the logits.
    * @returns {Promise<object>} the results, see `results`, and the number of `evaluations`.
-   * @throws {RangeError} a setting is unknown or does not fit the memory, or the noise or an answer
+   * @throws {RangeError} a setting is unknown, out of range, or does not fit the memory, or the noise or an answer
    *   of `evaluate` has the wrong form.
    * @throws {Error} the game is over, a search is running, there is no network, or its answers are
    *   not finite.

@@ -265,7 +265,8 @@ async function compare(node) {
   if (session.view !== node || shown.retried !== bad || loss === undefined) return;
   if (loss < LEAST_LOSS) {
     shown.retried = null;
-    tell(`Well found: ${node.text} is better than ${bad.text}.`);
+    const found = `Well found: ${node.text} is better than ${bad.text}.`;
+    tell(node === bad ? `A longer look finds no fault in ${node.text}.` : found);
     return;
   }
   look(node.parent);
