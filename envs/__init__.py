@@ -2,9 +2,9 @@
 `__all__` and a game's environments, such as `corso_v0`, from here; tools import rules and positions
 from `engine`.
 
-    from ludarium.envs import corso_v0
-    env = corso_v0.env(size=5)              # PettingZoo AEC, with the checks of its classic games
-    env = ludarium.envs.make("corso")       # the same by name
+    from ludarium.envs import corso_v0, make
+    env = corso_v0.env(size=5)         # PettingZoo AEC, with the checks of PettingZoo's classic games
+    env = make("corso", size=5)        # the same by name
 
 Also here: ``GAMES`` (the registry), ``make_game`` (rules without an environment),
 ``register_game`` (a game of your own), ``check_game`` (what is wrong with it), ``from_record``

@@ -189,7 +189,15 @@ class BoardGameEnv(AECEnv):
         }
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Observation, cumulative reward, terminated, truncated, info of ``agent_selection``."""
+        """Observation, cumulative reward, terminated, truncated, info of ``agent_selection``.
+
+        Args:
+            observe: False gives None in place of the observation.
+
+        Raises:
+            AttributeError: before the first `reset`.
+            gymnasium.error.ResetNeeded: all agents are done.
+        """
         agent = self.agent_selection
         if not self.agents:
             raise ResetNeeded("the game is over: call reset() first")
@@ -202,7 +210,12 @@ class BoardGameEnv(AECEnv):
         )
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
-        """The agent's observation; its arrays belong to the caller."""
+        """The agent's observation, see the class; its arrays belong to the caller.
+
+        Raises:
+            ValueError: there is no such agent.
+            gymnasium.error.ResetNeeded: before the first `reset`.
+        """
         if self._position is None:
             self._refuse_to_observe()
         if agent == self._fresh_for:
@@ -246,7 +259,11 @@ class BoardGameEnv(AECEnv):
         self._play(self._on_board(action))
 
     def mask(self) -> np.ndarray:
-        """int8[num_actions], the legal actions of the player to move, as a new array."""
+        """int8[num_actions], 1 for each legal action of the player to move; a new array.
+
+        Raises:
+            gymnasium.error.ResetNeeded: before the first `reset`.
+        """
         position = self._current()
         if not self.canonical:
             return position.mask
@@ -288,11 +305,15 @@ class BoardGameEnv(AECEnv):
         self.truncations = dict.fromkeys(AGENTS, capped)
 
     def render(self) -> Any:
-        """Show the position as the render mode says; text and pixels are returned.
+        """Show the position as the render mode says.
+
+        Returns:
+            A text for ``"ansi"`` and ``"svg"``, pixels for ``"rgb_array"``, None for ``"human"``.
 
         Raises:
             ValueError: the environment was made without a render mode.
             gymnasium.error.ResetNeeded: before the first `reset`.
+            ImportError: pixels or a window need packages that are not installed.
         """
         self._current()
         if self.render_mode is None:
@@ -337,7 +358,7 @@ class BoardGameEnv(AECEnv):
 
     @property
     def position(self) -> Position:
-        """A copy of the position being played, for searches and tools."""
+        """A copy of the position being played; ``AttributeError`` before the first `reset`."""
         if self._position is None:
             raise AttributeError  # `__getattr__` turns it into a message
         return self._position.copy()
@@ -347,6 +368,7 @@ class BoardGameEnv(AECEnv):
 
         Raises:
             ValueError: not an action number.
+            gymnasium.error.ResetNeeded: before the first `reset`.
         """
         return self._current().action_to_text(self._on_board(action))
 
@@ -355,17 +377,21 @@ class BoardGameEnv(AECEnv):
 
         Raises:
             ValueError: the text is malformed or not legal now; the message says which.
+            gymnasium.error.ResetNeeded: before the first `reset`.
         """
         return self._in_frame(self._current().text_to_action(text))
 
     def board_text(self) -> str:
-        """The board as lines of text."""
+        """The board as lines of text; ``ResetNeeded`` before the first `reset`."""
         return self._current().board_text()
 
     def state(self) -> np.ndarray:
         """All fields of the rule record as one int32 vector, fractions cut off.
 
         An integer of 64 bits is two entries, the low half first.
+
+        Raises:
+            gymnasium.error.ResetNeeded: before the first `reset`.
         """
         states = self._current().states
         fields = [np.ravel(states[name]) for name in states.dtype.names or ()]
@@ -383,7 +409,11 @@ class BoardGameEnv(AECEnv):
         return copy.deepcopy(self)
 
     def to_record(self) -> dict[str, Any]:
-        """The game so far as a JSON-ready dict (see ``engine.record``)."""
+        """The game so far as a JSON-ready dict (see ``engine.record``).
+
+        Raises:
+            gymnasium.error.ResetNeeded: before the first `reset`.
+        """
         self._current()
         begun = self.game, self.start_seed, self.start_position
         return RecordedGame(*begun, self.moves, self._forfeit).to_record()
@@ -394,8 +424,9 @@ class GuardedBoardGameEnv(BoardGameEnv):
 
     - An illegal action ends the game: -1 for the mover, 0 for the other, with a warning.
     - An action outside the action space is an ``AssertionError``.
-    - Calls before `reset` are errors; a step after the end is ignored with a warning; a loop
-      over `agent_iter` must call `step` or `reset` each time.
+    - `step`, `observe`, `render`, `state` and `agent_iter` before `reset` are an
+      ``AssertionError``; a step after all agents are done is ignored with a warning; a loop over
+      `agent_iter` must call `step` or `reset` each time.
     """
 
     _has_updated = False
@@ -410,7 +441,7 @@ class GuardedBoardGameEnv(BoardGameEnv):
 
         Raises:
             AssertionError: the action is not in the action space, or `reset` was never called.
-            ValueError: an action other than ``None`` for an agent whose game is over.
+            ValueError: the agent's game is over, and the action is in the action space.
         """
         if self._position is None:
             EnvLogger.error_step_before_reset()
@@ -433,17 +464,17 @@ class GuardedBoardGameEnv(BoardGameEnv):
         number = self._on_board(action)
         try:
             self._play(number)
-        except IllegalActionError as refusal:
+        except IllegalActionError:
             EnvLogger.warn_on_illegal_move()
-            self.refusal = str(refusal)
             self._end_by(Forfeit(_PLAYERS[agent], int(number)))
 
     def _end_by(self, forfeit: Forfeit) -> None:
         """End a game that the rules let go on; an illegal action rewards nobody."""
         self._forfeit = forfeit
         agent = AGENTS[forfeit.player]
-        winner = 1 if forfeit.action is None else 0
-        self.rewards = dict.fromkeys(AGENTS, winner)
+        is_resigned = forfeit.action is None
+        self.refusal = "" if is_resigned else self._current().refusal(forfeit.action)
+        self.rewards = dict.fromkeys(AGENTS, int(is_resigned))
         self.rewards[agent] = -1.0  # type: ignore[assignment]
         self._cumulative_rewards[agent] = 0
         self._accumulate_rewards()
@@ -455,7 +486,7 @@ class GuardedBoardGameEnv(BoardGameEnv):
         EnvLogger.error_observe_before_reset()
 
     def state(self) -> np.ndarray:
-        """The position as a vector, see `BoardGameEnv.state`."""
+        """The position as a vector, see `BoardGameEnv.state`; ``AssertionError`` before `reset`."""
         if self._position is None:
             EnvLogger.error_state_before_reset()
         return super().state()
@@ -467,7 +498,14 @@ class GuardedBoardGameEnv(BoardGameEnv):
         return super().render()
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable:
-        """Iterate over the agents to act; the loop must call `step` or `reset` for each."""
+        """Iterate over the agents to act; the loop must call `step` or `reset` for each.
+
+        Args:
+            max_iter: most agents that it gives.
+
+        Raises:
+            AssertionError: before `reset`, or if the loop called neither.
+        """
         if self._position is None:
             EnvLogger.error_agent_iter_before_reset()
         return _OrderedIterable(self, max_iter)

@@ -42,8 +42,9 @@ _OUTPUTS = "observations", "masks", "movers", "rewards", "terminated", "truncate
 class BatchEnv:
     """N games of one kind, stepped in parallel; a finished game restarts within the same step.
 
-    `reset` and `step` write the arrays below in place, so copy what you want to keep, as
-    ``games.masks.copy()`` or ``torch.tensor(games.masks)`` do. They are read-only for the caller.
+    All methods that play, restart or observe write the arrays below in place, so copy what you want
+    to keep, as ``games.masks.copy()`` or ``torch.tensor(games.masks)`` do. The arrays are read-only
+    for the caller.
 
     Attributes:
         observations: float32 or uint8 [N, *game.observation_shape], as each game's player to
@@ -54,7 +55,7 @@ class BatchEnv:
             the game with a win, else zeros.
         terminated: bool[N], whether the last ply ended the game by the rules.
         truncated: bool[N], whether the last ply reached the ply cap.
-        actions: int64[N], the actions of the last step.
+        actions: int64[N], the actions of the last `step` or `step_random`.
         records: structured [N], the positions; `states` copies them.
         game, canonical: what the batch was made with.
         threads: how many threads step the games.
@@ -179,12 +180,12 @@ class BatchEnv:
         Args:
             seed: as for the class.
             options: ``{"position": text}`` begins every game at this position, or each at its own
-                if it is a list of N texts, see `Position.text`. A game that ends, or that
-                `restart` names, restarts at the start of the game.
+                if it is a list of N texts, see `Position.text`. A game that ends restarts at the
+                start of the game.
 
         Raises:
-            ValueError: ``seed`` is not a seed, or a text no position to play on from; nothing has
-                changed then.
+            ValueError: ``seed`` is not a seed, a text no position to play on from, or the list has
+                more or fewer than N texts; nothing has changed then.
         """
         require_seed(seed)
         starts = starts_in(self.game, options, self.num_envs)
@@ -222,7 +223,7 @@ class BatchEnv:
         """Play one action in each game.
 
         Args:
-            actions: integers [N], the legal action of each game's player to move.
+            actions: integers [N], a legal action of each game's player to move.
 
         Raises:
             ValueError: the actions are not N integers, or one of them is not legal; the
@@ -295,8 +296,12 @@ class BatchEnv:
 
         Args:
             games: integers [K], the numbers of the games.
-            seeds: seeds of their random numbers from here on; None: these continue.
-            starts: where each of all N games begins; None: at the start of the game.
+            seeds: integers from 0 [K], seeds of their random numbers from here on; None: these
+                continue.
+            starts: N positions, of which these games take theirs; None: the start of the game.
+
+        Raises:
+            ValueError: a game's number is wrong, or there are not K seeds.
         """
         games = self._numbers("games", games)
         if seeds is not None:
@@ -312,6 +317,9 @@ class BatchEnv:
         Args:
             games: integers [K], the numbers of the games.
             players: integers [K], the player (0 or 1) who looks at each.
+
+        Raises:
+            ValueError: a game's number or a player is wrong, or there are not K players.
         """
         games, players = self._numbers("games", games), np.asarray(players)
         is_fit = players.shape == games.shape and (players.dtype.kind in "iu" or not len(games))
@@ -320,7 +328,11 @@ class BatchEnv:
         self.game.batch_kernels.batch_observe(self._batch, games, players.astype(np.int64))
 
     def position(self, index: int) -> Position:
-        """A copy of one game's position; ``index`` is its number, 0 to N - 1."""
+        """A copy of one game's position.
+
+        Raises:
+            ValueError: ``index`` is not the number of a game, 0 to N - 1.
+        """
         number = checked_whole("index", index, 0, self.num_envs - 1)
         return Position.of_state(self.game, self._states[number])
 
@@ -334,18 +346,19 @@ class BatchEnv:
         """The games and their random numbers, as copies, for `resume`.
 
         Returns:
-            ``states`` and ``rngs``, and a ``digest`` of both. Compiled rules trust a state, so
-            `resume` accepts only what a batch of the same kind has returned.
+            ``states`` structured [N], ``rngs`` int64[N, 2], and a ``digest`` of both, uint8[16].
+            Compiled rules trust a state, so `resume` accepts only what a batch of the same game
+            with the same options and N has returned.
         """
         states, rngs = self.states, self._choices["rng"].copy()
         return {"states": states, "rngs": rngs, "digest": _digest(self.game, states, rngs)}
 
     def resume(self, snapshot: Mapping[str, np.ndarray]) -> None:
-        """Continue from the `snapshot` of a batch of the same kind; results are cleared.
+        """Continue from a `snapshot`; rewards, ``terminated`` and ``truncated`` are cleared.
 
         Raises:
-            ValueError: it is of another game or another number of games, or it was changed.
-                Nothing has changed then.
+            ValueError: it is not a snapshot, it is of another game or another number of games, or
+                it was changed. Nothing has changed then.
         """
         try:
             states, rngs = np.array(snapshot["states"]), np.array(snapshot["rngs"])
@@ -406,7 +419,7 @@ class BatchEnv:
             )
         games = games.astype(np.int64)
         if ((games < 0) | (games >= self.num_envs)).any():
-            raise ValueError(f"{name} must be within 0 and {self.num_envs - 1}")
+            raise ValueError(f"{name} must be from 0 to {self.num_envs - 1}")
         return games
 
 

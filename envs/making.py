@@ -48,7 +48,10 @@ def make(
 def make_raw(
     name: str, *, render_mode: str | None = None, canonical: bool = False, **options: Any
 ) -> BoardGameEnv:
-    """A raw environment of the game called ``name``: an illegal action raises ``ValueError``."""
+    """A raw environment of the game called ``name``: an illegal action raises ``ValueError``.
+
+    The arguments, and the errors where they are wrong, are those of `make`.
+    """
     return BoardGameEnv(make_game(name, **options), render_mode, canonical)
 
 
@@ -61,8 +64,8 @@ def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardG
         record: a game record, such as ``env.unwrapped.to_record()`` returns.
 
     Raises:
-        ValueError: the record is malformed or of another version, or a move in it is illegal (the
-            message names it); or there is no such render mode.
+        ValueError: the record is malformed, of an unknown game or of another version, or a move in
+            it is illegal (the message names it); or there is no such render mode.
     """
     game, seed, start, actions, forfeit = check_record(record, GAMES)
     env = GuardedBoardGameEnv(game, render_mode)
@@ -75,7 +78,7 @@ def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardG
 
 
 def register_game(game: type[Game]) -> type[Game]:
-    """Make a game of your own known everywhere: by name, as a module, to Gymnasium and PettingZoo.
+    """Make a game of your own known by name, as a module, to Gymnasium, and to PettingZoo from 1.27.
 
     It works as a decorator of the class. A class that a notebook defines anew, with the same
     version, replaces the earlier one. An installed package needs no call: see the entry points in
@@ -112,7 +115,7 @@ def install_modules(name: str, version: int) -> str:
 def gymnasium_id(name: str, version: int) -> str:
     """A game's id in Gymnasium: ``ludarium/Corso-v0``, ``ludarium/MyGame-v1`` for ``my_game``.
 
-    PettingZoo's ids are in lower case, as for its own games: ``ludarium/corso-v0``.
+    Its id in PettingZoo has the name as it is: ``ludarium/corso-v0``, ``ludarium/my_game-v1``.
     """
     return f"ludarium/{''.join(part.capitalize() for part in name.split('_'))}-v{version}"
 

@@ -53,9 +53,13 @@ class OneSide:
         seats: int64[N], the agent's player index in each game; with ``"both"``, the mover.
         rewards: float32[N], the agent's reward for its last action.
         terminated, truncated: bool[N], whether each game is over, and how.
-        illegal_actions: int64[N], the illegal action by which the agent has lost each game, or -1.
+        illegal_actions: int64[N], the illegal action by which the agent lost each game in the last
+            step, or -1.
 
     These arrays change in place, and are read-only for the caller.
+
+    Raises:
+        ValueError, ImportError, FileNotFoundError: as for `VectorBoardGameEnv`.
     """
 
     seats: np.ndarray
@@ -130,12 +134,14 @@ class OneSide:
         """Start all games anew, each up to the agent's first turn.
 
         Args:
-            random: fixes seats, random starts, openings and the opponents from here on;
-                without it, their random numbers continue.
+            random: fixes seats, random starts, openings and an opponent given by name from here
+                on; without it, their random numbers continue.
             options: as for `BatchEnv.reset`.
 
         Raises:
-            ValueError: see `BatchEnv.reset`; nothing is changed.
+            ValueError: see `BatchEnv.reset`; nothing is changed. Or an opponent chose an illegal
+                action, or a game ended `MOST_BEGINNINGS` times before the agent's first turn: only
+                another `reset` can continue.
         """
         starts = starts_in(self.batch.game, options, len(self._every))
         self.abandon()
@@ -180,7 +186,8 @@ class OneSide:
             ValueError: the actions are not N integers from 0 to ``num_actions`` - 1, or one is not
                 legal and ``illegal="raise"``: nothing has changed. Or an opponent chose an illegal
                 action: only `reset` can continue.
-            gymnasium.error.ResetNeeded: the games have not begun, or an error has stopped them.
+            gymnasium.error.ResetNeeded: the games have not begun or were abandoned, an error has
+                stopped them, or some are over: call `renew` first.
         """
         batch = self.batch
         self.require_ready()
@@ -218,13 +225,16 @@ class OneSide:
         return refusals
 
     def last_masks(self) -> np.ndarray:
-        """int8[N, A], the masks after the last step; all zero where it ended the game."""
+        """int8[N, A], the masks after the last step, until `renew`.
+
+        They are all zero where the rules, or an illegal action, ended the game.
+        """
         masks = self.batch.masks.copy()
         masks[self.illegal_actions >= 0] = 0
         return masks
 
     def truncate(self, games: np.ndarray) -> None:
-        """Truncate some games; to the opponents those that go on are abandoned."""
+        """Truncate games int64[K]; to the opponents those that go on by the rules are abandoned."""
         self._truncated[games] = True
         going = games[self._in_play[games]]
         self._finish(going, np.full(len(going), np.nan, np.float32))
@@ -250,7 +260,10 @@ class OneSide:
         """Restart the finished games, each up to the agent's first turn.
 
         Raises:
-            gymnasium.error.ResetNeeded: the games have not begun, or an error has stopped them.
+            ValueError: an opponent chose an illegal action, or a game ended `MOST_BEGINNINGS` times
+                before the agent's first turn: only `reset` can continue.
+            gymnasium.error.ResetNeeded: the games have not begun or were abandoned, or an error has
+                stopped them.
         """
         self.require_ready()
         self._is_ready = False
@@ -264,13 +277,17 @@ class OneSide:
             self._seats[:] = self.batch.records["mover"]
 
     def write_final_observations(self) -> np.ndarray:
-        """Write the agent's observations of finished games; return their indices, int64[K]."""
+        """Write the agent's observations of finished games into those of `batch`.
+
+        Returns:
+            The games' numbers, int64[K].
+        """
         games = np.flatnonzero(self.is_over)
         self.batch.observe(games, self._seats[games])
         return games
 
     def other_views(self, games: np.ndarray) -> np.ndarray:
-        """Observations of some games from the other side, [K, ...]; the agent's own are kept."""
+        """Observations of games int64[K] from the other side, [K, ...], as a new array."""
         self.batch.observe(games, 1 - self._seats[games])
         others = self.batch.observations[games]
         self.batch.observe(games, self._seats[games])

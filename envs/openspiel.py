@@ -8,23 +8,25 @@
 
 A game's options are the parameters of its OpenSpiel game. There each parameter has a fixed type,
 so an option whose default is ``None`` has 0 or ``""`` for ``None``. An option's value that the game
-does not accept raises ``ValueError``, an unknown parameter ``pyspiel.SpielError``.
+does not accept raises ``ValueError``; a value of another type, or an unknown parameter,
+``pyspiel.SpielError``.
 
 The additional parameter ``canonical`` is as for the environments: observations and actions as each
 player sees the board, where the game has a canonical turn.
 
-With the parameter ``position``, the text of a `Position`, every game begins there. Such a text has
-signs with a meaning in OpenSpiel's texts, so give it in a mapping:
+With the parameter ``position``, the text of a `Position`, every game begins there. Such a text may
+have signs with a meaning in OpenSpiel's texts, such as ``=``, so give it in a mapping:
 ``pyspiel.load_game("ludarium_corso", {"position": "5/2O2/1X3/5/5 0"})``.
 
 A random start is drawn by `DRAWS` chance nodes in a row, whose outcomes are the digits of its seed:
-4, 2 and 7 give the start of seed 427. In a game with fewer than ten actions they are digits to the
-base of their number.
+4, 2 and 7 give the start of seed 427. In a game with fewer than ten actions the base of the digits
+is the number of actions.
 
-States, observations and actions are also OpenSpiel's structs: JSON with the position as text, and
-with the move, such as ``{"move": "c3"}``. ``new_initial_state`` takes the struct of a state.
+States, observations and actions are also OpenSpiel's structs: that of a state or an observation is
+JSON with the position as text, that of an action has the move, such as ``{"move": "c3"}``.
+``new_initial_state`` takes the struct of a state.
 
-Needs ``open_spiel``, which nothing else in this package does.
+This module needs ``open_spiel``; nothing else in `ludarium.envs` does.
 """
 
 from __future__ import annotations
@@ -55,7 +57,10 @@ _CANONICAL, _POSITION = "canonical", "position"
 
 
 def register(game_class: type[Game]) -> str:
-    """Register a game with OpenSpiel and return its name there; `GAMES` are registered already."""
+    """Register a game with OpenSpiel and return its name there.
+
+    Importing this module registers those of `GAMES`.
+    """
     game_type = _game_type(game_class)
     # OpenSpiel drops its objects after Python has ended: a class outlives that, but an object
     # without other references, such as a closure, would crash.
@@ -114,6 +119,9 @@ class SpielGame(pyspiel.Game):
 
         Args:
             state: the struct of a state, or its ``to_dict()``: the game begins there.
+
+        Raises:
+            ValueError: the struct has no position of the game.
         """
         made = SpielState(self)
         if state is not None:

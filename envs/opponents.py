@@ -9,7 +9,7 @@ An opponent is
 - `FromArrays`, around a function from observations and masks of many games to their actions;
 - `Opponents`, which may differ from game to game.
 
-`make_opponents` makes `Opponents` of any of them; environments know nothing else. Anything else is
+`make_opponents` makes `Opponents` of any of them, which environments then ask. Other values are
 refused when the environment is made. Without other packages the only name is ``"random"``.
 """
 
@@ -56,7 +56,10 @@ class Player(Protocol):
         """Called before its first decision in these games."""
 
     def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> Any:
-        """Actions, integers [N], in the positions ``states`` [N] of these games."""
+        """Actions, integers [N], in the positions ``states`` [N] of these games.
+
+        They are in the board's own frame, whatever that of the environment is.
+        """
 
     def finish(self, games: Sequence[GameInPlay]) -> None:
         """Called once when these games are over or abandoned; `GameInPlay.reward` is the result."""
@@ -83,7 +86,7 @@ class Table(Protocol):
         """A copy of one game's position."""
 
     def random_actions(self) -> np.ndarray:
-        """A legal action of each game, int64[N]."""
+        """A legal action of each game that goes on, int64[N], in the table's frame."""
 
 
 @runtime_checkable
@@ -94,12 +97,16 @@ class Opponents(Protocol):
         """Called when these games, int64[K], have begun and their openings have been played."""
 
     def choose(self, table: Any, games: np.ndarray) -> Any:
-        """Actions, integers [K], for games int64[K] of a `Table` where the opponent is to move."""
+        """Actions, integers [K], for games int64[K] of a `Table` where the opponent is to move.
+
+        They are in the table's frame.
+        """
 
     def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
         """Called once after these games end; ``rewards`` float32[K] are the agent's.
 
-        A reward is NaN where the game was abandoned by a reset or by closing the environment.
+        A reward is NaN where the game was abandoned: by a reset, by closing the environment, or by
+        its limit of steps.
         """
 
 
@@ -154,7 +161,7 @@ class FromPlayer:
 
     Args:
         player: the agent.
-        handle: function that makes the agent's handle of a game that has just begun.
+        handle: function from the number of a game that has just begun to the agent's handle of it.
     """
 
     def __init__(self, player: Player, handle: Callable[[int], GameInPlay]) -> None:
@@ -244,6 +251,7 @@ def make_opponents(
     Raises:
         ImportError: no installed package makes agents.
         ValueError: the value is no opponent, or plays another game; or a name means no agent.
+        FileNotFoundError: there is no agent in the folder, or no file, that the name means.
     """
     if isinstance(opponent, str) and opponent:
         if opponent == "random":
@@ -275,7 +283,9 @@ def restarted(
     random: np.random.Generator,
     handle: Callable[[int], GameInPlay],
 ) -> Opponents:
-    """The opponents that `make_opponents` made, reseeded or made again if they were given by name.
+    """The opponents that `make_opponents` made; those of a name are reseeded or made again.
+
+    ``"random"`` needs neither, because it draws from the environment's random numbers.
 
     Args:
         opponent: the value that stands for them.
@@ -294,7 +304,10 @@ def restarted(
 
 
 def _takes_one(function: Any) -> bool:
-    """Whether a function can be called with one argument, as far as its signature tells."""
+    """Whether a function can be called with one argument, as far as its signature tells.
+
+    A network can, but it takes observations, and is not meant.
+    """
     if any(kind.__module__.startswith("torch.nn") for kind in type(function).__mro__):
         return False  # a network takes observations, not a position
     try:

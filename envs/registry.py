@@ -5,7 +5,7 @@ A game of another package is found by its entry point, whose name holds the game
     [project.entry-points."ludarium.games"]
     tictactoe_v0 = "mygames:TicTacToe"
 
-Such a package is imported only when its game is asked for.
+Such a package is imported only when its game is asked for, or all games are.
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ def find_game(name: str) -> type[Game]:
 def make_game(name: str, /, **options: Any) -> Game:
     """The rules of a game with the given options.
 
-    Callers who ask for rules that are in use get the same object: a thousand environments
-    share their tables, which take up to half a megabyte.
+    Callers who ask for rules that are in use get the same object, so that a thousand environments
+    share its tables.
 
     Raises:
         ValueError: no such game, or a value that an option does not accept.
@@ -194,8 +194,8 @@ def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
 
     Args:
         name: the game's name.
-        stored: options from the file. The file must not make this program read other files, so an
-            option that accepts a path accepts here only the content of such a file.
+        stored: options from the file. It must not make this program read other files, so an option
+            that accepts a path, of a file with its value, accepts here only the value itself.
         given: the user's own options, which replace those in the file.
 
     Raises:

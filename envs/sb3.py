@@ -64,10 +64,11 @@ class BoardGameVecEnv(VecEnv):
     The agent acts in every game in every step; if the rules let a player act several times
     in a row, each action is a step. Rewards come at the end: +1, -1 (also for an illegal action, if
     it loses), or 0 for a draw or at the ply cap. Masks come from ``env_method("action_masks")`` in
-    one array, as sb3-contrib's ``MaskablePPO`` asks for them; they are in the infos too, beside
-    ``illegal_action``, a number or -1, of which `OneSide.refusals` has the reasons. The infos of a
-    game that ended in the step have ``terminal_observation`` and ``TimeLimit.truncated``, which is
-    true if the game reached its ply cap.
+    one array, as sb3-contrib's ``MaskablePPO`` asks for them. Each info has the ``action_mask``
+    after the step, all 0 where that ended the game, and ``illegal_action``, a number or -1, of
+    which `OneSide.refusals` has the reasons. The infos of a game that ended in the step have
+    ``terminal_observation`` and ``TimeLimit.truncated``, which is true if the game reached its ply
+    cap.
 
     Args:
         game: the name of a game, or rules from `ludarium.envs.make_game`.
@@ -86,6 +87,7 @@ class BoardGameVecEnv(VecEnv):
     Raises:
         ValueError: an argument out of its range, or an opponent that cannot be made.
         ImportError: the opponent needs the training package, which is not installed.
+        FileNotFoundError: see `ludarium.envs.opponents.make_opponents`.
     """
 
     def __init__(
@@ -129,6 +131,9 @@ class BoardGameVecEnv(VecEnv):
         """Start all games anew, each up to the agent's first turn; observations [N, ...].
 
         After ``set_options({"position": text})`` they begin there, see `BatchEnv.reset`.
+
+        Raises:
+            ValueError: as for `OneSide.reset`.
         """
         texts = [options.get("position") for options in self._options]
         seed = self._seeds[0]
@@ -154,7 +159,7 @@ class BoardGameVecEnv(VecEnv):
             ended, the observation is the first one of the next game.
 
         Raises:
-            ValueError, gymnasium.error.ResetNeeded: as for `OneSide.play`.
+            ValueError, gymnasium.error.ResetNeeded: as for `OneSide.play` and `OneSide.renew`.
         """
         side = self.side
         side.play(self._actions)
@@ -164,7 +169,12 @@ class BoardGameVecEnv(VecEnv):
         return self._observe(), rewards, dones, infos
 
     def action_masks(self) -> np.ndarray:
-        """bool[N, A], the agent's legal actions in each game."""
+        """bool[N, A], the agent's legal actions in each game.
+
+        Raises:
+            gymnasium.error.ResetNeeded: the games have not begun or were abandoned, or an error has
+                stopped them.
+        """
         self.side.require_ready()
         return self.side.batch.masks.astype(np.bool_)
 
@@ -202,7 +212,12 @@ class BoardGameVecEnv(VecEnv):
         indices: VecEnvIndices = None,
         **method_kwargs: Any,
     ) -> Any:
-        """``action_masks``, one row for each game asked for; there is no other method."""
+        """`action_masks`, one row for each game asked for.
+
+        Raises:
+            AttributeError: another method; the games have none.
+            gymnasium.error.ResetNeeded: as for `action_masks`.
+        """
         if method_name != "action_masks":
             raise AttributeError(f"the games have no method {method_name!r}, only action_masks")
         masks = self.action_masks()

@@ -84,7 +84,7 @@ class SingleAgentEnv(gymnasium.Env):
             checkpoint's path; an agent, which is told of every game's begin and end; or
             `FromArrays`. See `ludarium.envs.opponents`.
         seat: the player that the agent is: 0 (moves first), 1, ``"random"`` (drawn for each
-            game) or ``"alternate"`` (0 after a reset with a seed, then in turn).
+            game) or ``"alternate"`` (0 after the first reset and each with a seed, then in turn).
         illegal: what an illegal action from 0 to ``num_actions`` - 1 does: ``"lose"``
             ends the game with reward -1, the action in ``info["illegal_action"]`` and the reason in
             `refusal`; ``"raise"`` raises a ``ValueError`` and changes nothing. Any other value
@@ -101,6 +101,7 @@ class SingleAgentEnv(gymnasium.Env):
     Raises:
         ValueError: an argument out of its range, or an opponent that cannot be made.
         ImportError: the opponent needs the training package, which is not installed.
+        FileNotFoundError: see `ludarium.envs.opponents.make_opponents`.
     """
 
     metadata = BoardGameEnv.metadata
@@ -144,7 +145,9 @@ class SingleAgentEnv(gymnasium.Env):
 
         Raises:
             ValueError: ``position`` in the options is no position to play on from; nothing is
-                changed.
+                changed. Or the opponent chose an illegal action, or 1,000 games in a row ended
+                before the agent's first turn; then only another `reset` can continue.
+            gymnasium.error.Error: ``seed`` is not a whole number from 0; nothing is changed.
         """
         starts = starts_in(self.game, options)  # refused before anything changes
         super().reset(seed=seed)
@@ -202,7 +205,11 @@ class SingleAgentEnv(gymnasium.Env):
         return self._observation(), reward, terminated, truncated, self._info()
 
     def action_masks(self) -> np.ndarray:
-        """bool[num_actions], the legal actions, as sb3-contrib's MaskablePPO asks for them."""
+        """bool[num_actions], the legal actions, as sb3-contrib's MaskablePPO asks for them.
+
+        Raises:
+            gymnasium.error.ResetNeeded: before the first `reset`.
+        """
         return self._info()["action_mask"].astype(np.bool_)
 
     def render(self) -> Any:

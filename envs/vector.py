@@ -24,7 +24,8 @@ class VectorBoardGameEnv(VectorEnv):
     It behaves like N `ludarium.envs.single.SingleAgentEnv`, in compiled code. The autoreset mode
     is ``SAME_STEP``: the step that ends a game returns the first observation of the next one;
     the last observation and info are in ``infos["final_obs"]`` and ``infos["final_info"]``
-    (see Gymnasium). ``infos["action_mask"]`` is int8[N, A], ``infos["illegal_action"]`` int64[N].
+    (see Gymnasium). ``infos["action_mask"]`` is int8[N, A]. ``infos["illegal_action"]`` is int64[N]
+    and always -1: the action by which the agent has lost is in ``infos["final_info"]``.
 
     Args:
         game: the name of a game, or rules from `ludarium.envs.make_game`.
@@ -56,6 +57,7 @@ class VectorBoardGameEnv(VectorEnv):
     Raises:
         ValueError: an argument out of its range, or an opponent that cannot be made.
         ImportError: the opponent needs the training package, which is not installed.
+        FileNotFoundError: see `ludarium.envs.opponents.make_opponents`.
     """
 
     #: TorchRL looks for it here, Gymnasium in the metadata.
@@ -112,8 +114,9 @@ class VectorBoardGameEnv(VectorEnv):
             options: as for `BatchEnv.reset`: ``position`` is one text, or one for each game.
 
         Raises:
-            ValueError: see `BatchEnv.reset`; or ``options`` has a ``reset_mask``: games that end
+            ValueError: see `OneSide.reset`; or ``options`` has a ``reset_mask``: games that end
                 restart by themselves.
+            gymnasium.error.Error: ``seed`` is not a whole number from 0; nothing is changed.
         """
         if options and "reset_mask" in options:
             raise ValueError(
@@ -136,7 +139,7 @@ class VectorBoardGameEnv(VectorEnv):
             Observations [N, ...], rewards float64[N], terminated and truncated bool[N], infos.
 
         Raises:
-            ValueError, gymnasium.error.ResetNeeded: as for `OneSide.play`.
+            ValueError, gymnasium.error.ResetNeeded: as for `OneSide.play` and `OneSide.renew`.
         """
         side = self._side
         side.play(actions)

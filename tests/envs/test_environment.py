@@ -595,7 +595,7 @@ def test_a_game_lost_by_an_illegal_action_is_over_in_its_record_too(
     again = from_record(record, render_mode="ansi")
     assert again.to_record() == record
     assert again.render().endswith(f"player_{legal % 2} has lost by an illegal action, {name}")
-    for one in ("rewards", "terminations", "truncations", "agents", "agent_selection"):
+    for one in ("rewards", "terminations", "truncations", "agents", "agent_selection", "refusal"):
         assert getattr(again, one) == getattr(env, one)
     again.reset(seed=0)
     assert again.to_record()["result"] is None
