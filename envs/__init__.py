@@ -3,8 +3,8 @@
 from `engine`.
 
     from ludarium.envs import corso_v0, make
-    env = corso_v0.env(size=5)         # PettingZoo AEC, with the checks of PettingZoo's classic games
-    env = make("corso", size=5)        # the same by name
+    env = corso_v0.env(size=5)      # PettingZoo AEC, with the checks of PettingZoo's classic games
+    env = make("corso", size=5)     # the same by name
 
 Also here: ``GAMES`` (the registry), ``make_game`` (rules without an environment),
 ``register_game`` (a game of your own), ``check_game`` (what is wrong with it), ``from_record``

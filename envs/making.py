@@ -78,7 +78,7 @@ def from_record(record: Any, *, render_mode: str | None = None) -> GuardedBoardG
 
 
 def register_game(game: type[Game]) -> type[Game]:
-    """Make a game of your own known by name, as a module, to Gymnasium, and to PettingZoo from 1.27.
+    """Make your own game known by name, as a module, to Gymnasium, and to PettingZoo from 1.27 on.
 
     It works as a decorator of the class. A class that a notebook defines anew, with the same
     version, replaces the earlier one. An installed package needs no call: see the entry points in

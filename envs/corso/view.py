@@ -82,8 +82,8 @@ def read_text(tables, state, said):
     What an expansion dyes stays dyed. So each marble that it expanded is a full cell from then on:
     dyed, as all cells beside it. All dye is on full cells or beside them. Both players have had the
     right number of turns, each of which left a marble or was part of making a full cell. Every
-    position that play reaches is accepted, so are some that it does not reach; and an accepted
-    position has only accepted ones after it.
+    position that play reaches is accepted. Some that it does not reach are accepted too, and then
+    so is every position after them.
     """
     init(tables, state, None)
     mover = int(said.mover)

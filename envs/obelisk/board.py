@@ -64,8 +64,8 @@ _FAULTS = (
     f"a column is higher than {HEIGHT}, which ends the game with the turn: write no zone, hands or "
     "offered, or the one block of hands that is still to be placed",
     "a black block is offered while there is one, to a player whose tower is flat",
-    "points are those of player_0, a comma, and those of player_1, at most {0} either way, and "
-    "apart",
+    "points are those of player_0, a comma, and those of player_1; they are from -{0} to {0}, and "
+    "so is their difference",
     "points are {0} and {1}, and the blocks on the towers are worth {2} together",
     "player_{0} is the active player in turn {1}, so that player_{2} is to move",
     "this game cannot reach its ply cap, so leave out plies",

@@ -179,7 +179,10 @@ def scene(blocks: Catalogue) -> Scene:
 
 
 def _rows(blocks: Catalogue) -> list[Row]:
-    """The towers from above, and the blocks to choose and to place; the pile is a list of moves."""
+    """The heights of the towers, the building zone, and the blocks to place.
+
+    The pile is left out: the moves that choose a block name its types.
+    """
     ids = [block.id for block in blocks.types]
     heights = [str(height) for height in range(_levels(blocks) + 1)]
     rows = []

@@ -20,7 +20,7 @@ _BESIDE = "    "  # stands between drawings side by side
 COMMANDS = (
     ("pile", "the blocks that are left, with their values"),
     ("show [ID ...]", "blocks in all their orientations, layer by layer"),
-    ("where [ID]", "where a block (yours to place) comes to rest; a black one: on the other tower"),
+    ("where [ID]", "where it, or what you place, comes to rest; a black one: on the other tower"),
 )
 
 

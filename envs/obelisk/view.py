@@ -496,9 +496,9 @@ def _counts_plies(tables):
 
 @rule
 def _least_plies(tables, phase, placed, blacks, active):
-    """The fewest plies before a position, with so many blocks and black ones on the towers.
+    """The fewest plies that lead to a position with so many blocks and black ones on the towers.
 
-    Args: ``active`` is the active player; each turn, and each that is lost, makes it the other.
+    ``active`` is the active player; after each turn, a lost one too, the other player is.
     """
     turns = placed // 2
     if phase == PLACE_PASSIVE and placed % 2 == 0:  # the game is over

@@ -37,8 +37,9 @@ IS_TAKEN, NO_SWAP_RULE, NO_SWAP_NOW, SECOND_IS_DUE, MORE_TO_DO, NO_LIGHT_CELL = 
 TOO_NEAR, FIRST_SEES_IT_NOT, ONLY_CLAIMS, OTHER_DARK, OTHER_LIGHT, TOO_FEW = range(6, 12)
 REASONS = TOO_FEW + 2 * NEEDED
 
-#: Fields of a position's text, and its faults; `FEW_AROUND` by colour, the next two by last token
-#: (missing or named), then by whether player 0 has had one turn more.
+#: Fields of a position's text, and its faults. Three of these have two texts each: `FEW_AROUND` by
+#: colour, `WRONG_LAST` by whether the last token is named, `WRONG_TURNS` by whether player 0 must
+#: have had one turn more.
 LAST, TURN, SWAPPED = range(3)
 WRONG_TOKEN, FEW_AROUND, WRONG_LAST, WRONG_TURNS = OWN, OWN + 1, OWN + 3, OWN + 5
 WRONG_WIN, WRONG_SECOND, WRONG_CLAIMING = range(OWN + 7, OWN + 10)
@@ -212,7 +213,7 @@ def _fault_of_turns(tables, state, said, has_begun):
     A turn places a dark token, or one or two light ones, or claims; on a full board it may do
     nothing. If player 1 has swapped, it owns black, whose first turn was player 0's.
 
-    Args: ``has_begun`` tells whether the mover's turn is among those that have placed tokens.
+    ``has_begun`` tells whether the mover has placed tokens in the present turn already.
     """
     for player in range(2):
         colour = player ^ int(state.black)

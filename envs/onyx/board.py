@@ -55,7 +55,7 @@ _REASONS = (
     "this game is played without the swap rule (option 'swap_rule')",
     "sides can be swapped only by player_1, in place of its first move",
 )
-#: Faults of a position's text, numbered as in the view: those with two texts by colour.
+#: Faults of a position's text, numbered as in the view; the first two have a text for each colour.
 _FAULTS = (
     *(
         f"V has {{0}} stones, H has {{1}}, and {letter} is to move: stones are placed in turn and "
@@ -450,9 +450,9 @@ def _coordinates(frame: Frame) -> np.ndarray:
     """The coordinates of each place in the picture, float[2 n, 2].
 
     Onyx is played on the snub square tiling, of squares turned to and fro by 15 degrees and
-    equilateral triangles. Its corners lie on a grid of width cos 15 degrees, each shifted by
-    half of sin 15 degrees in both directions: right on odd ranks and left on even ones, up on odd
-    files and down on even ones.
+    equilateral triangles. If their sides are 1, the corners lie on a grid of width cos 15 degrees,
+    each shifted by half of sin 15 degrees in both directions: right on ranks 1, 3, ... and left on
+    the others, up on files a, c, ... and down on the others.
     """
     size = frame.width
     at = np.zeros((2 * size**2, 2))

@@ -79,8 +79,8 @@ def state_dtype(turns_kept: int) -> np.dtype:
     ``around`` counts each player's pieces in each circle, ``counting`` is the set of circles that
     count for each player. ``forbidden`` is the pair that may not be exchanged now, or `NO_PAIR`.
     ``history[mover, turn]`` is the `position_key` of the position before that turn of ``mover``,
-    counted from the first exchange. It is zero beyond the present turn, where the game has ended
-    without a repetition, and everywhere if ``repetition`` is 0.
+    counted from the first exchange. It is zero beyond the present turn, at the turn after which a
+    circle was full or no exchange was left, and everywhere if ``repetition`` is 0.
     """
     return engine.state_dtype(
         ("forbidden", np.uint8),
@@ -305,7 +305,10 @@ def _exchange(tables, state, pair):
 
 @rule
 def is_repetition(tables, state):
-    """Write the position into the history; return whether its repetition ends the game."""
+    """Write the position into the history; return whether its repetition ends the game.
+
+    Without the option ``repetition`` it does neither.
+    """
     return tables.repetition > 0 and _note_position(tables, state) >= tables.repetition
 
 

@@ -383,17 +383,17 @@ def _size(spaces):
 
 @rule
 def _earlier_turns(tables, past, player):
-    """How many of so many exchanges were ``player``'s."""
+    """How many of the first ``past`` exchanges are ``player``'s."""
     is_first = int(player == int(tables.placements > 0))
     return (past + is_first) // 2
 
 
 @rule
 def _least_plies(tables, light, mover):
-    """The fewest plies before a full board with these light spaces; it may be 2, 4, ... more.
+    """The fewest plies that lead to a full board with these light spaces; -1: no number does.
 
     Every exchange moves a light piece from a triangle that points up to one that points down, or
-    back. -1: no number of plies leads there.
+    back, so that 2, 4, ... more plies lead there too.
     """
     if tables.placements:
         return SPACES + 1 - mover
