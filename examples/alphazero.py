@@ -12,8 +12,8 @@ Here every step is a few lines to change.
 2. Replay: each position is kept with the search's policy, which is better than the network's, and
    with the result of its game.
 3. Learning: the network learns to predict both, from random positions of the latest games.
-4. Evaluation: in a small game every position has a known value. We count the positions in which the
-   move chosen keeps it, and points of games against others.
+4. Evaluation: in a small game a search to the end finds the exact value of a position. We count the
+   positions in which the move chosen keeps it, and points of games against others.
 
 AlphaZero: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi and
 Go through self-play", 2018. The search and its policy: Danihelka et al., "Policy improvement by

@@ -108,7 +108,7 @@ _load = cache(Inventor)
 
 
 def main():
-    """Compare rules, or play a match and print its result."""
+    """Compare rules with ``--compare``; play a match and print its result with ``--network``."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--compare", type=int, metavar="GAMES", help="compare random games")
     parser.add_argument("--size", type=int, default=5)

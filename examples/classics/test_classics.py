@@ -163,6 +163,12 @@ def test_a_swap_turns_the_first_stone_to_the_other_players_direction() -> None:
     assert Position.from_text(position.game, position.text).ply == 2
 
 
+def test_the_last_stone_is_marked_without_the_position_before() -> None:
+    position = ConnectFour().start()
+    position.play_moves("d d")
+    assert position.slots(3)[42:].nonzero()[0].tolist() == [10]
+
+
 # Published values: J. Tromp, "John's Connect Four Playground"; width, height, the first player's.
 SIZES = [(4, 4, 0), (6, 4, -1)]
 MORE_SIZES = [(5, 4, 0), (4, 5, 0), (4, 6, 0), (5, 5, 0), (6, 5, 0), (7, 4, 0)]

@@ -3,9 +3,10 @@
     eval verifiers_games --env.taskset.game osiron --env.taskset.opponent level:2 -m MODEL
     eval verifiers_games --env.reward value       # reward by the exact value that moves lose
 
-In each task the model plays the game of a seed, from either seat. An answer without a legal move is
-told why; after `retries` more the game is lost. The reward is the result (1, 0.5, 0), or with
-``value`` the share of the exact value that its moves kept, as far as a search proves values.
+In each task the model plays the game of a seed, in either seat. After an answer without a legal
+move it is told why; more than `retries` of them in a row lose the game. The reward is the result
+(1, 0.5, 0), or with ``value`` the share of the exact value that the model's moves kept, of those
+moves whose values a search proves: 0 if there are none, or if such answers lost the game.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class GameTask(vf.Task[GameData, vf.State, vf.TaskConfig]):
 
 
 class GameTaskset(vf.Taskset[GameTask, GameConfig]):
-    """A game for each seed, without end; in odd ones the opponent begins."""
+    """A game for each seed, without end; the model is player_0 where the seed is even."""
 
     INFINITE = True
 

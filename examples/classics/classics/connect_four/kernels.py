@@ -4,11 +4,11 @@ Is the result of a position for its mover at least ``target``, 1 a win or 0 a dr
 move leads to a position whose result for the other player is not at least ``1 - target``. A player
 who can win at once has won, and moves after which the opponent could are never tried.
 
-A position is two sets of bits, as in the rules: the mover's stones, and all stones. Their sum, with
-a bit below each column, is its number, which no other position has. A row of the table has the
-number, combined by exclusive or with the data, so that a row which two threads wrote at the same
-time is not found; and the data: bits 0-1 the least result + 1, bits 2-3 the greatest + 1, bit 4
-set, and scrambled bits of the number.
+A position is two sets of bits, as in the rules: the mover's stones, and all stones. Their sum, plus
+the lowest bit of each column, is its number, which no other position has. A row of the table has
+the number, combined by exclusive or with the data, so that a row which two threads wrote at the
+same time is not found; and the data: bits 0-1 the least result + 1, bits 2-3 the greatest + 1, bit
+4 set, and scrambled bits of the number.
 """
 
 from __future__ import annotations
@@ -49,7 +49,12 @@ WORKER = record_dtype(("depth", np.int64), ("answer", np.int64), ("nodes", np.in
 
 
 def board_record(game: Game, rows: int) -> np.ndarray:
-    """Constants of the search; the type is the same for every board. ``rows`` of the table."""
+    """Constants of the search; their dtype is the same for every board.
+
+    Args:
+        game: the rules.
+        rows: rows of the table of positions, a power of two.
+    """
     width, height = game.options["width"], game.options["height"]
     stride = height + 1
     columns = sorted(range(width), key=lambda column: abs(2 * column - width + 1))

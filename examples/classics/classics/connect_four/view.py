@@ -19,7 +19,7 @@ def show(tables, view, before, state, action, shown):
     cells = len(tables.cells)
     last = ZERO
     if action >= 0:
-        last = bit(action * tables.stride + int(before.filled[action]))
+        last = bit(action * tables.stride + int(state.filled[action]) - 1)
     row = _in_rows(tables, state.stones[0]) | _in_rows(tables, state.stones[1])
     for cell in range(cells):
         place = bit(int(tables.cells[cell]))

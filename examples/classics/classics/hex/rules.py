@@ -4,8 +4,8 @@ Player 0 joins the lowest and the highest rank, player 1 the first and the last 
 cell, or the swap, which is the last: player_0's first stone becomes a stone of player_1 on the cell
 with file and rank exchanged.
 Tables: ``side``, cells on a side of the board; ``neighbours`` [cells, 6], filled up with the cell
-itself at the edges; ``edges`` [2, cells], `FIRST` and `LAST` where a cell is on a side of each
-player; ``swap_ply``, -1 without the swap rule.
+itself at the edges; ``edges`` [2, cells], `FIRST` or `LAST` where a cell is on a side of each
+player, else 0; ``swap_ply``, the plies played when swapping is offered, or -1.
 """
 
 import numpy as np
@@ -85,7 +85,7 @@ def is_turned(tables, state, player):
 
 @rule
 def may_end(tables, state):
-    """Whether the mover may have stones enough for a chain, with the next one."""
+    """Whether the next stone may give the mover enough of them for a chain."""
     return (state.ply + 1) // 2 + 1 >= tables.side
 
 

@@ -45,7 +45,7 @@ def reason(tables, state, action):
 
 @rule
 def give_turn(tables, state):
-    """Change whose turn it is; nothing else depends on it."""
+    """Change whose turn it is; nothing else has to change."""
     state.mover = 1 - state.mover
     return True
 

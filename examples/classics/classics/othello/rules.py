@@ -2,8 +2,9 @@
 
 Black is player 0. An action is a cell, or the pass, which is the last and legal only if there is
 nothing else. Discs are bits, numbered as the cells.
-Tables: ``steps`` [8], from a cell to the next one in each direction; ``inside`` [8], the cells that
-such a step can lead to; ``board``, all cells; ``start`` [2], the discs at the start.
+Tables: ``cells``, how many there are; ``longest``, most discs of a line that can be enclosed, less
+one; ``steps`` [8], from a cell to the next one in each direction; ``inside`` [8], the cells that
+such a step can lead to; ``board``, all cells; ``start`` [2], the discs of each player at the start.
 """
 
 import numpy as np
@@ -81,7 +82,7 @@ def points(tables, state):
 
 @rule
 def may_end(tables, state):
-    """Whether the mover could leave no disc of the opponent, or no empty cell for either."""
+    """Whether eight plies have been played: no game ends before its ninth."""
     return state.ply >= 8
 
 
