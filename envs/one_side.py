@@ -165,7 +165,7 @@ class OneSide:
         self._is_ready = True
 
     def resume(self, snapshot: Mapping[str, np.ndarray], seats: np.ndarray) -> None:
-        """Go on from a `BatchEnv.snapshot`, with the agent in these seats, int [N].
+        """Go on, after a `reset`, from a `BatchEnv.snapshot`, with the agent in seats int[N].
 
         Raises:
             ValueError: see `BatchEnv.resume`.

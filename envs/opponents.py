@@ -304,10 +304,7 @@ def restarted(
 
 
 def _takes_one(function: Any) -> bool:
-    """Whether a function can be called with one argument, as far as its signature tells.
-
-    A network can, but it takes observations, and is not meant.
-    """
+    """Whether a function can be called with one position, as far as its type and signature tell."""
     if any(kind.__module__.startswith("torch.nn") for kind in type(function).__mro__):
         return False  # a network takes observations, not a position
     try:

@@ -122,6 +122,9 @@ class BoardGameVecEnv(VecEnv):
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Fix the random numbers from the next reset on; None draws a seed.
 
+        Returns:
+            A seed for each game, as SB3 wants it; the first one fixes all random numbers.
+
         Raises:
             ValueError: it is not a seed.
         """
