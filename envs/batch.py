@@ -43,8 +43,8 @@ class BatchEnv:
     """N games of one kind, stepped in parallel; a finished game restarts within the same step.
 
     Methods that change or observe games write the arrays below in place, so copy what you want to
-    keep, as ``games.masks.copy()`` or ``torch.tensor(games.masks)`` do. The arrays are read-only for
-    the caller.
+    keep, as ``games.masks.copy()`` or ``torch.tensor(games.masks)`` do. The arrays are read-only
+    for the caller.
 
     Attributes:
         observations: float32 or uint8 [N, *game.observation_shape], as each game's player to
