@@ -136,7 +136,7 @@ def main():
     parser.add_argument("--options", type=json.loads, default={"size": 3}, help="as JSON")
     parser.add_argument("--iterations", type=int, default=50)
     given = parser.parse_args()
-    torch.set_num_threads(1)  # faster for a network this small, on a busy machine many times
+    torch.set_num_threads(1)  # faster for small networks, on a busy machine many times faster
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
 

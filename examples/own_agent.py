@@ -47,7 +47,7 @@ def main():
 
     game = make_game(given.game)
     observations, actions = imitation_data(game, given.teacher, 5 * given.games)
-    torch.set_num_threads(1)  # faster for a network this small, on a busy machine many times
+    torch.set_num_threads(1)  # faster for small networks, on a busy machine many times faster
     torch.manual_seed(1)
     network = nn.Sequential(
         nn.Flatten(),

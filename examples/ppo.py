@@ -129,7 +129,7 @@ def main() -> None:
     parser.add_argument("--options", type=json.loads, default={"size": 3}, help="as JSON")
     parser.add_argument("--steps", type=int, default=500_000, help="plies of all games together")
     given = parser.parse_args()
-    torch.set_num_threads(1)  # faster for a network this small, on a busy machine many times
+    torch.set_num_threads(1)  # faster for small networks, on a busy machine many times faster
     torch.manual_seed(0)
 
     games = batch.make(given.game, ENVS, seed=0, **given.options)

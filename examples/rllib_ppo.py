@@ -6,7 +6,7 @@
 Masks: RLlib leaves them to the model. The module below reads `observation["action_mask"]` and
 gives illegal actions no probability; RLlib hands the whole dict observation to it.
 
-RLlib pins a version of Gymnasium: install it, with ludarium, in an environment of its own.
+RLlib pins a version of Gymnasium: install RLlib and ludarium in an environment of their own.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--options", type=json.loads, default={"size": 3}, help="as JSON")
     parser.add_argument("--iterations", type=int, default=6, help="iterations of 2,000 plies")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)  # faster for a network this small, on a busy machine many times
+    torch.set_num_threads(1)  # faster for small networks, on a busy machine many times faster
 
     # An illegal action is a ValueError in make_raw's environments, so that none goes unnoticed.
     register_env("ludarium", lambda _: PettingZooEnv(make_raw(arguments.game, **arguments.options)))

@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--options", type=json.loads, default={"size": 3}, help="as JSON")
     parser.add_argument("--steps", type=int, default=20_000)
     arguments = parser.parse_args()
-    torch.set_num_threads(1)  # faster for a network this small, on a busy machine many times
+    torch.set_num_threads(1)  # faster for small networks, on a busy machine many times faster
 
     env = gymnasium.make(
         gymnasium_id(arguments.game, ludarium.envs.GAMES.versions()[arguments.game]),

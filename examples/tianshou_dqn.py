@@ -48,7 +48,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     logging.getLogger("tianshou").setLevel(logging.ERROR)  # it warns of rewards for two players
-    torch.set_num_threads(1)  # faster for a network this small, on a busy machine many times
+    torch.set_num_threads(1)  # faster for small networks, on a busy machine many times faster
     torch.manual_seed(0)
     np.random.seed(0)  # noqa: NPY002  Tianshou explores with it
 

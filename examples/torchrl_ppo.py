@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--options", type=json.loads, default={"size": 3}, help="as JSON")
     parser.add_argument("--frames", type=int, default=8_000, help="plies to learn from")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)  # faster for a network this small, on a busy machine many times
+    torch.set_num_threads(1)  # faster for small networks, on a busy machine many times faster
     torch.manual_seed(0)
     # TorchRL warns of every PettingZoo except the one of its tests; with ours, all this works.
     warnings.filterwarnings("ignore", message="PettingZoo in TorchRL is tested")

@@ -80,10 +80,10 @@ PARTS_OF_CATALOGUE = LEAD + 2 * LEAD_SHOWN
 def state_dtype(types: int, blocks: int, placed: int) -> np.dtype:
     """The dtype of a position, for the pile's types and blocks and the most blocks ``placed``.
 
-    ``heights`` holds the columns of the two towers, and ``points`` their value, minus
-    the cost of blocks over the top; ``over`` is 1 for a tower with such a block. ``zone`` holds
-    the two chosen types, ``hand`` the type that each player has to place, and ``pile`` how many
-    of each type are left, ``pile_blocks`` in all. ``open`` is the mask of the mover.
+    ``heights`` holds the heights of the columns of the two towers, and ``points`` the value of
+    their blocks, minus the cost of blocks over the top; ``over`` is 1 for a tower with such a
+    block. ``zone`` holds the two chosen types, ``hand`` the type that each player has to place, and
+    ``pile`` how many of each type are left, ``pile_blocks`` in all. ``open`` is the mover's mask.
 
     ``levels`` and ``slots`` repeat ``heights`` and ``pile`` in the form of the observation,
     zeros and ones: whether a column is higher than each level, at
@@ -326,7 +326,7 @@ def enter(tables, state, phase):
 
 @rule
 def _open_actions(tables, state):
-    """Write the mover's mask: a row of the table, limited by the pile while choosing."""
+    """Write the mover's mask: a row of the table, and while choosing the types in the pile."""
     types = len(state.pile)
     phase = int(state.phase)
     if phase <= CHOOSE_SECOND:

@@ -216,9 +216,9 @@ def count_corner(tables, state, square, change):
 
 @rule
 def _connect(tables, state, place, colour):
-    """Write a new stone, connected to the edges through its neighbours and its own place.
+    """Write a new stone, and the edges that its neighbours or its own place connect its chain to.
 
-    Returns the edges that it is connected to, ``FIRST``, ``LAST``, both or none.
+    Returns these edges: ``FIRST``, ``LAST``, both or none.
     """
     own = STONE << colour
     joined = int(tables.edges[colour, place])
