@@ -106,7 +106,7 @@ class Opponents(Protocol):
         """Called once after these games end; ``rewards`` float32[K] are the agent's.
 
         A reward is NaN where the game was abandoned: by a reset, by closing the environment, or by
-        its limit of steps.
+        ``max_episode_steps`` of `VectorBoardGameEnv`.
         """
 
 

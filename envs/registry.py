@@ -5,7 +5,7 @@ A game of another package is found by its entry point, whose name holds the game
     [project.entry-points."ludarium.games"]
     tictactoe_v0 = "mygames:TicTacToe"
 
-Such a package is imported only when its game is asked for, or all games are.
+Such a package is imported only when its game is asked for, or all games are listed.
 """
 
 from __future__ import annotations
@@ -194,8 +194,8 @@ def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
 
     Args:
         name: the game's name.
-        stored: options from the file. It must not make this program read other files, so an option
-            that accepts a path, of a file with its value, accepts here only the value itself.
+        stored: options from the file. They must not make this program read other files, so an
+            option that takes the path of a file with its value takes here only the value itself.
         given: the user's own options, which replace those in the file.
 
     Raises:

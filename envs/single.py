@@ -147,7 +147,7 @@ class SingleAgentEnv(gymnasium.Env):
             ValueError: ``position`` in the options is no position to play on from; nothing is
                 changed. Or the opponent chose an illegal action, or 1,000 games in a row ended
                 before the agent's first turn; then only another `reset` can continue.
-            gymnasium.error.Error: ``seed`` is not a whole number from 0; nothing is changed.
+            gymnasium.error.Error: ``seed`` is not an ``int`` from 0 on; nothing is changed.
         """
         starts = starts_in(self.game, options)  # refused before anything changes
         super().reset(seed=seed)

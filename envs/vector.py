@@ -116,7 +116,7 @@ class VectorBoardGameEnv(VectorEnv):
         Raises:
             ValueError: see `OneSide.reset`; or ``options`` has a ``reset_mask``: games that end
                 restart by themselves.
-            gymnasium.error.Error: ``seed`` is not a whole number from 0; nothing is changed.
+            gymnasium.error.Error: ``seed`` is not an ``int`` from 0 on; nothing is changed.
         """
         if options and "reset_mask" in options:
             raise ValueError(
