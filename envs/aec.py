@@ -46,7 +46,7 @@ _SET_BY_RESET = frozenset(
 
 
 def unit_box(shape: tuple[int, ...], dtype: Any) -> spaces.Box:
-    """The space of arrays of numbers from 0 to 1."""
+    """The space of arrays of numbers from 0 to 1, of this shape and dtype."""
     kind = np.dtype(dtype).type
     return spaces.Box(kind(0), kind(1), shape, kind)
 

@@ -96,18 +96,18 @@ _LAST = (
 )
 _TURNS = (
     "such tokens take player_0 {0} to {1} turns and player_1 {2} to {3}, but with player_{4} to "
-    "move it is "
+    "move "
 )
 _FAULTS = (
-    "a wrong token is on {0:last}; B and T stand on targets, such as b2, and b and t on all others",
+    "a wrong token is on {0:last}; B and T stand on targets, such as b2, b and t on other cells",
     *(
         f"the target {{0:last}} is {colour}'s, who has only {{1}} of {NEEDED} tokens around it"
         for colour in _COLOURS
     ),
     _LAST + "missing",
     _LAST + "{0:last}",
-    _TURNS + "as many for both",
-    _TURNS + "one more for player_0",
+    _TURNS + "both have had as many",
+    _TURNS + "player_0 has had one more",
     "a colour has claimed enough to win, so the player whose claim was the last is named as the "
     "player to move, and nothing as its turn",
     "turn=second needs the mover's first token on the light cell that last names, and a light cell "

@@ -233,7 +233,7 @@ def _check_diagram(letters: str) -> None:
 
 
 def _repetition(value: Any) -> int:
-    """Accepts 0, or a number of occurrences from 2 on; 1 would end a game at its start."""
+    """Accepts 0, or 2 to 10,000 occurrences; 1 would end a game at its start."""
     if type(value) is not int or not (value == 0 or 2 <= value <= _MOST_REPETITIONS):
         raise ValueError
     return value

@@ -155,7 +155,7 @@ def test_the_pile_of_obelisk_decides_the_text() -> None:
         ("obsidio", {}, "9/9/9/9/9/9/9/9/B8 0 last=a1", "on a1; B and T stand on targets"),
         ("obsidio", {}, "9/9/9/9/9/9/9/1B7/9 0 last=b2", "has only 0 of 4 tokens around it"),
         ("obsidio", {}, "9/9/9/9/9/9/9/9/b8 1", "here it is missing"),
-        ("obsidio", {}, "9/9/9/9/9/9/9/9/b8 0 last=a1", "but with player_0 to move it is as many"),
+        ("obsidio", {}, "9/9/9/9/9/9/9/9/b8 0 last=a1", "but with player_0 to move both have had"),
         ("obelisk", {}, "000/000 0", "the board is '000/000'; write the heights"),
         ("obelisk", {}, "900/000/000|000/000/000 0", "the columns have 9 levels, and the blocks"),
         ("obelisk", {}, "000/000/000|000/000/000 0 used=blue-x", "used has 1 blocks"),
