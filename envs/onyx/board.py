@@ -63,7 +63,7 @@ _FAULTS = (
         for letter in _LETTERS
     ),
     *(
-        f"{letter} joins its sides, so the game is over and the other player to move: write {{0}}"
+        f"{letter} joins its sides, so the game is over, with the other player to move: write {{0}}"
         for letter in _LETTERS
     ),
     "V and H cross, and there is neither {0:midpoints} nor {1:midpoints}: the last of the four "
