@@ -79,8 +79,9 @@ def state_dtype(turns_kept: int) -> np.dtype:
     ``around`` counts each player's pieces in each circle, ``counting`` is the set of circles that
     count for each player. ``forbidden`` is the pair that may not be exchanged now, or `NO_PAIR`.
     ``history[mover, turn]`` is the `position_key` of the position before that turn of ``mover``,
-    counted from the first exchange. It is zero beyond the present turn, at the turn after which a
-    circle was full or no exchange was left, and everywhere if ``repetition`` is 0.
+    counted from the first exchange. It is zero beyond the present turn, at the present one if the
+    last exchange filled a circle that counts or left no other, and everywhere without
+    ``repetition``.
     """
     return engine.state_dtype(
         ("forbidden", np.uint8),
