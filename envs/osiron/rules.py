@@ -308,7 +308,7 @@ def _exchange(tables, state, pair):
 def is_repetition(tables, state):
     """Write the position into the history; return whether its repetition ends the game.
 
-    Without the option ``repetition`` it does neither.
+    Without the option ``repetition`` nothing is written, and no repetition ends the game.
     """
     return tables.repetition > 0 and _note_position(tables, state) >= tables.repetition
 
