@@ -84,7 +84,7 @@ def starts_in(
     texts = list(given) if isinstance(given, list | tuple) else [given] * count
     if len(texts) != count:
         raise ValueError(
-            f"position has {len(texts)} texts; give one, or {count}: one for each game"
+            f"position is a list of {len(texts)} for {count} games; give one text, or one for each"
         )
     positions: dict[Any, Position] = {}
     for text in texts:

@@ -237,7 +237,7 @@ def test_games_of_a_batch_begin_at_positions() -> None:
     assert [games.position(number).text for number in (0, 1)] == texts
     assert games.movers.tolist() == [0, 1]
     assert games.masks.sum(axis=1).tolist() == [25, 24]
-    with pytest.raises(ValueError, match="position has 1 texts; give one, or 2"):
+    with pytest.raises(ValueError, match="position is a list of 1 for 2 games"):
         games.reset(2, {"position": [CORSO]})
 
 
