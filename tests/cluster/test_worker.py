@@ -98,12 +98,13 @@ def test_an_actor_keeps_up_with_its_part_of_the_work(backend):
     assert player.play(weights, None, part_of(config, 1, 1)).result.counts["positions"] >= 32
 
 
-def test_an_actor_plays_other_games_of_the_bootstrap_each_time():
+def test_every_chunk_of_every_actor_has_other_games():
     player, config, (weights, _) = new_player()
     part = part_of(config, 2, 1)
-    first, second = (player.play(weights, None, part).result for _ in range(2))
-    assert first.counts["positions"] >= 16
-    assert first.samples.tobytes() != second.samples.tobytes()
+    players = [player, player, new_player()[0]]
+    chunks = [each.play(weights, None, part).result for each in players]
+    assert chunks[0].counts["positions"] >= 16
+    assert len({chunk.samples.tobytes() for chunk in chunks}) == 3
 
 
 def test_a_node_with_another_version_or_other_rules_is_refused_by_name():
@@ -233,10 +234,13 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     result = SelfPlayResult(np.zeros(16), Counter(positions=16))
-    monkeypatch.setattr(
-        actors, "received", lambda chunk: PlayedChunk(result, chunk[2], 1 + chunk[0], {})
-    )
-    _, config, (weights, _) = new_player()
+    processes, backend = [1, 2], {"backend": "eager"}
+
+    def received(chunk):
+        return PlayedChunk(result, chunk[2], processes[chunk[0]], backend)
+
+    monkeypatch.setattr(actors, "received", received)
+    _, config, (weights, newer) = new_player()
     config = apply_settings(config, ["budget={iterations: 1, minutes: null}"])
     games = games_of(config)
     progress = SimpleNamespace(say=said.append)
@@ -248,9 +252,15 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
     assert bool(said) == is_dead
     assert "staleness" not in cluster.publish(weights)
     dead.clear()
+    began = now[0]
     found = cluster.play(search_settings(config, 0.0), SILENT)
     assert (found.counts["positions"], len(found.samples)) == (64, 80 if is_dead else 64)
-    assert cluster.publish(weights)["staleness"] == 0
+    told = {"actors": 2, "actors_lost": 0, "learner_waited": now[0] - began, "staleness": 0}
+    assert cluster.publish(newer) == told | backend
+    now[0], processes[1] = now[0] + 7, 5  # the learner learns, and an actor is started again
+    found = cluster.play(search_settings(config, 0.0), SILENT)
+    told |= {"actors_lost": 1, "learner_waited": 4, "staleness": 1}
+    assert (found.seconds, cluster.publish(newer)) == (7 + 4, told | backend)
 
 
 def test_actors_of_which_nothing_is_heard_are_told_of(monkeypatch):

@@ -74,10 +74,10 @@ def network(observations):
 SEED = np.random.SeedSequence(3)
 
 
-def self_play_of(workers: int, evaluate=network) -> tuple[SelfPlay, SearchSettings]:
+def self_play_of(workers: int, evaluate=network, cache=1) -> tuple[SelfPlay, SearchSettings]:
     """Self-play of small groups."""
     settings = SearchSettings(simulations=8, noise=1.0)
-    config = SelfPlayConfig(games=24, positions=900, cache=1)
+    config = SelfPlayConfig(games=24, positions=900, cache=cache)
     game = make_game("corso", size=3)
     return SelfPlay(game, config, settings, workers, evaluate), settings
 
@@ -182,6 +182,9 @@ def test_every_chunk_of_play_begins_with_an_empty_cache():
         chunks.append(self_play.play(settings, engines[1], SEED))
     assert chunks[0].counts["hits"] > 0
     assert_same_samples(*chunks)
+    self_play, settings = self_play_of(1, engines[1], cache=0)
+    counts = self_play.play(settings, engines[1], SEED).counts
+    assert counts["evaluations"] == chunks[0].counts["evaluations"] + chunks[0].counts["hits"]
 
 
 #: Settings of runs that are interrupted, and which figures of their logs are shares.
@@ -381,8 +384,11 @@ def test_a_run_says_what_it_does_and_how_far_it_is(tmp_path):
     )
     done = Counter[int]()
     told = Told(lambda told: done.update({len(told.begun): told.steps[-1]}))
-    train(config, tmp_path, lambda it: it.stop() if it.number == 1 else None, progress=told)
+    lines = []
+    train(config, tmp_path, lambda it: lines.append(it.metrics) or it.stop(), progress=told)
     train(config, tmp_path, progress=told)
+    speeds = [lines[0][f"{what}_per_second"] for what in ("simulations", "positions")]
+    assert speeds[0] == pytest.approx(4 * speeds[1])
     first, second = (line["step"] for line in metrics(tmp_path))
     tasks = [each for each in told.begun if each[0] != "anchors"]
     assert tasks == [

@@ -19,6 +19,7 @@ import torch
 from msgspec.inspect import StructType, type_info
 from msgspec.structs import asdict
 
+from ludarium.base.numbers import derived_seed
 from ludarium.base.progress import SILENT
 from ludarium.configs import ALGORITHMS, TrainingConfig
 from ludarium.envs import make_game
@@ -97,11 +98,13 @@ class Counting(Actors):
 def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str, Any]:
     """What can be counted in a run whose games are not played; ten seconds pass at each look."""
     steps: list[int] = []
+    shares: list[float] = []
     log: list[dict[str, Any]] = []
     matches: list[tuple] = []
 
-    def step(learner: Learner, batches: Any, *_: Any) -> None:
+    def step(learner: Learner, batches: Any, progress: float, _: Any) -> None:
         steps.append(sum(batch.size for batch in batches))
+        shares.append(progress)
         learner.step += 1
 
     def match(game: Any, agent: Any, other: Any, games: int, *, seed: int, progress: Any) -> Any:
@@ -135,6 +138,7 @@ def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[st
         "learner": batches,
         "replay": [line["replay"] for line in log],
         "log": log,
+        "shares": shares,
     }
 
 
@@ -177,7 +181,8 @@ def of_ppo(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str,
     model, games, pool = algorithm.model, algorithm.games, algorithm.pool
     (group,) = model.policy.optimizer.param_groups
     plies = set(games.side.batch.states["ply"].tolist())
-    random = (next(algorithm.network.parameters()).flatten()[0].item(), algorithm.rng.random())
+    weight = next(algorithm.network.parameters()).flatten()[0].item()
+    random = weight, algorithm.rng.random()
     told: list[tuple] = []
     run.run(
         on_iteration=lambda line: told.append(
@@ -193,7 +198,7 @@ def of_ppo(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str,
     plain = games._encoder.codec.encode(games.side.batch.states, None).observations
     pool.prepare()
     return {
-        "seed": random,
+        "seed": (*random, seeds[0]),
         "rollout": steps,
         "rollout.opening_plies": plies,
         "rollout.symmetries": not np.array_equal(games.seen.observations, plain),
@@ -291,7 +296,7 @@ EFFECTS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
             **{"learner.value_weight": 0.7, "learner.gradient_clip": 0.6, "learner.target_kl": 5},
         },
         {
-            "seed": (0.06954062, 0.0595418067),
+            "seed": (0.06954062, 0.0595418067, derived_seed(7, 0)),
             "rollout": [30, 60, 90, 120, 150, 180],
             "rollout.opening_plies": {0, 1},
             "opponents": [0, 1, 1, 2, 2, 2],
@@ -381,7 +386,10 @@ def test_every_key_has_its_effect(algorithm, key, observed):
 
 
 def test_no_two_chunks_of_self_play_have_the_same_games(tmp_path):
-    run = RUNS.begun(tmp_path, "backend=compiled")
+    schedule = "self_play.simulations=[[0, 4], [0.5, 9], [0.8, 6]]"
+    run = RUNS.begun(tmp_path, "backend=compiled", schedule)
+    (games, *_) = run.algorithm.actors.by_game[0].self_play.worker_games
+    assert games.games.tree.nodes.shape[1] == 1 + 9, "there is room for the most simulations"
     chunks = []
     for run.iteration in (0, 1):
         run.algorithm.publish()
@@ -413,6 +421,8 @@ def test_figures_of_the_log_are_counts_by_the_clock(observed):
             **{"play_seconds": 10, "learn_seconds": 110, "seconds": 10 + 30 * (number + 1) - 10},
         }
         assert {name: line[name] for name in expected} == pytest.approx(expected)
+    shares = np.repeat([0, 0.25, 0.5, 0.75], [9, 10, 10, 10])  # of the run, when it learns
+    np.testing.assert_array_equal(observed(of_a_run)["shares"], shares)
 
 
 @pytest.fixture(scope="module")

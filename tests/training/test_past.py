@@ -52,7 +52,7 @@ def test_how_many_are_kept_may_change_when_a_run_goes_on(tmp_path):
     RUNS.trained(tmp_path, "save={every: 1}", iterations=2)
     folder = RunFolder(tmp_path)
     assert folder.begun().save.every == 1
-    RUNS.trained(tmp_path, "save={every: 0}")
+    RUNS.trained(tmp_path, "save={every: 0}", "cluster.staleness=3")
     names = sorted(path.name for path in (tmp_path / "agents").iterdir())
     assert names == ["000001.safetensors", "000002.safetensors"]
     # So it goes on where nothing is said.

@@ -10,7 +10,7 @@ from ludarium.base import memory
 from ludarium.base.memory import available_memory
 from ludarium.configs import apply_settings, load_config, shipped
 from ludarium.configs.loading import parse_config
-from ludarium.envs.registry import GAMES
+from ludarium.envs.registry import GAMES, make_game
 from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.run import make_trainer
 from ludarium.training.runs import resources
@@ -83,19 +83,20 @@ def test_what_the_machine_cannot_do_is_refused_before_anything_is_made(
 
 @pytest.mark.parametrize(
     ("backend", "device", "games", "trees"),
-    [("auto", "cpu", 32, 3), ("eager", "cpu", 32, 32), ("auto", "meta", 32, 32)]
+    [("auto", "cpu", 32, 6), ("eager", "cpu", 32, 32), ("auto", "meta", 32, 32)]
     + [("eager", "cpu", 2, 3)],  # a game for each worker at least
 )
 def test_trees_are_reckoned_as_they_are_made(game, monkeypatch, backend, device, games, trees):
     monkeypatch.setattr(resources, "check_device", lambda _: device)
     config = config_of(
         "alphazero",
-        f"self_play={{games: {games}, simulations: 50, workers: 3}}",
+        f"self_play={{games: {games}, simulations: [[0, 9], [0.5, 50], [1, 20]], workers: 3}}",
         f"backend={backend}",
     )
-    tree = new_tree(game, trees, search_settings(config, 0.0))
+    tree = new_tree(game, trees, search_settings(config, 0.5))
     made = sum(array.nbytes for array in tree)
-    reckoned = memory_of(config, [game])["self_play.games or self_play.simulations"]
+    games = [make_game("corso", size=2), game]  # memory is for the larger one
+    reckoned = memory_of(config, games)["self_play.games or self_play.simulations"]
     assert 0.9 * made <= reckoned <= 1.1 * made
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -214,6 +215,21 @@ def test_every_sample_is_what_the_account_says(case: str, monkeypatch: pytest.Mo
     assert all(contents_of(first) in possible for first in firsts)
     assert {int(first["ply"]) for first in firsts} == set(range(min(opening_plies, 6) + 1))
     assert {int(first["mover"]) for first in firsts} == {0, 1}
+
+
+def test_a_position_that_was_searched_before_it_came_up_has_the_networks_answer() -> None:
+    game, network = make_game("corso", size=3), made_up(9)
+    settings = msgspec.structs.replace(SETTINGS, simulations=12)
+    self_play = SelfPlay(game, SelfPlayConfig(games=24, positions=200), settings, 1, network)
+    self_play.play(settings, network, np.random.SeedSequence(5))
+    tree = self_play.worker_games[0].games.tree
+    answered = np.flatnonzero(tree.nodes["evaluated"][:, 0])
+    assert len(answered) > 12
+    for b in answered:
+        position, root = Position.of_state(game, tree.states[b, 0]), tree.nodes[b, 0]
+        known, edges = network(position.observation()[None]), tree.edges[b, : root["end"]]
+        assert root["raw_value"] == pytest.approx((1 - 2 * position.mover) * known.values[0])
+        np.testing.assert_array_equal(edges["logit"], known.logits[0, edges["action"]])
 
 
 def test_every_sample_of_the_bootstrap_is_of_a_game_that_its_playouts_played() -> None:

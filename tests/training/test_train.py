@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,8 +15,9 @@ from ludarium.configs import load_config
 from ludarium.configs.schema import EvaluationConfig
 from ludarium.envs import make_game
 from ludarium.models import load_header
-from ludarium.training import Iteration, train
+from ludarium.training import Iteration, run, train
 from ludarium.training.agents import make_agent
+from ludarium.training.cluster.actors import ClusterActors
 from ludarium.training.evaluation import IntervalEstimate, MatchResult
 from ludarium.training.evaluation.statistics import wilson
 from ludarium.training.run import make_trainer
@@ -177,14 +179,38 @@ def test_configurations_are_taken_by_name_by_file_and_changed(tmp_path):
     }
     tiny["learner.batch"] = np.int64(32)
     assert train(file, tmp_path / "run", settings=tiny, progress=SILENT).iteration == 1
-    assert train(str(file), tmp_path / "run", settings=tiny, progress=SILENT, restart=True).finished
+    told: list[Iteration] = []
+    again = {"settings": tiny, "progress": SILENT, "restart": True}
+    assert train(str(file), tmp_path / "run", told.append, **again).finished
+    assert [each.number for each in told] == [1]
 
 
 def test_a_run_begins_with_a_trained_agent(tmp_path):
     RUNS.trained(tmp_path / "a", iterations=1)
-    start, settings = str(tmp_path / "a"), {"budget.iterations": 1}
-    train(RUNS.config(), tmp_path / "b", settings=settings, start=start, progress=SILENT)
-    assert load_config(tmp_path / "b" / "config.yaml").start == start
+    start, settings = str(tmp_path / "a"), {"budget.iterations": 1, "network.blocks": 2}
+    given = {"settings": settings, "start": start, "progress": SILENT}
+    train(RUNS.config(), tmp_path / "b", **given)
+    (tmp_path / "a" / "agent.safetensors").unlink()  # a run that goes on needs it no more
+    assert train(RUNS.config(), tmp_path / "b", **given).finished
+    config = load_config(tmp_path / "b" / "config.yaml")
+    assert (config.start, config.network.channels, config.network.blocks) == (start, 8, 2)
+
+
+@pytest.mark.parametrize("cluster", [None, "", "auto"])
+def test_a_run_is_on_a_cluster_where_one_is_named(cluster, tmp_path, monkeypatch):
+    told: list[Any] = []
+
+    def refuse(config, folder, algorithm, progress, on_cluster):
+        told.extend([on_cluster, getattr(algorithm, "keywords", {}).get("actors")])
+        raise RuntimeError("here it ends")
+
+    monkeypatch.setattr(run, "Trainer", refuse)
+    monkeypatch.setattr(run, "columns_of", lambda *given: told.append(given) or ())
+    monkeypatch.setattr(run, "joined", lambda address: nullcontext(told.append(address)))
+    with pytest.raises(RuntimeError, match="here it ends"):
+        train(RUNS.config(), tmp_path, cluster=cluster, progress=Told())
+    found = [False, None] if cluster is None else [cluster, True, ClusterActors]
+    assert told == [("alphazero", cluster is not None), *found]
 
 
 @pytest.mark.parametrize("stops", [False, True])

@@ -284,8 +284,8 @@ def test_answers_are_cached_by_observation():
 def test_uct_can_be_resumed_and_is_the_same_search(monkeypatch):
     monkeypatch.setattr(uct_search, "available_cores", lambda: 1)
     position = from_start("b2")
-    expected = UCTAgent(GAME, Budget(simulations=300), seed=3).search(position.states)
-    resumed = UCTAgent(GAME, Budget(simulations=300), seed=3).start_search(position)
+    expected = UCTAgent(GAME, Budget(simulations=300), 1.3, seed=3).search(position.states)
+    resumed = UCTAgent(GAME, Budget(simulations=300), 1.3, seed=3).start_search(position)
     resumed.think(Budget(simulations=100))
     assert resumed.simulations == 100
     resumed.think(Budget(simulations=300))

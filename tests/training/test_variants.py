@@ -11,6 +11,8 @@ from ludarium.models import load_checkpoint
 from ludarium.training.agents import make_agent
 from ludarium.training.alphazero.samples import sample_dtype
 from ludarium.training.alphazero.variants import VariantPacker
+from ludarium.training.runs import trainer as runs_trainer
+from ludarium.training.runs.evaluation import AgentEvaluation
 from ludarium.training.runs.trainer import games_of
 from tests.games import MORE_OPTIONS
 from tests.tiny_runs import ALPHAZERO, TinyRuns
@@ -86,7 +88,9 @@ def test_any_part_of_an_iteration_has_the_games_in_their_proportions(tmp_path):
         np.testing.assert_allclose(np.bincount(part), expected, atol=1)
 
 
-def test_each_game_has_its_share_of_everything(tmp_path):
+def test_each_game_has_its_share_of_everything(tmp_path, monkeypatch):
+    checked = []
+    monkeypatch.setattr(runs_trainer, "check_resources", lambda *given: checked.append(given[1]))
     run = RUNS.begun(
         tmp_path / "run",
         "self_play={games: 40, positions: 102, cache: 8}",
@@ -99,6 +103,7 @@ def test_each_game_has_its_share_of_everything(tmp_path):
         for play, minutes in [(player.config.self_play, player.config.budget.minutes)]
     ]
     run.close()
+    assert checked == [[game for game, _ in run.games]]
     assert shares == [(30, 76, 6, 22, 1.5), (10, 26, 2, 8, 0.5)]
 
 
@@ -111,6 +116,8 @@ def test_of_several_networks_the_largest_deviation_is_told(tmp_path):
     inputs, told = algorithm.calibration_inputs(), algorithm.publish()
     actors = algorithm.actors.by_game
     found = [each.engine.deviation(some) for each, some in zip(actors, inputs, strict=True)]
+    for each, some in zip(actors, inputs, strict=True):
+        np.testing.assert_array_equal(each.engine._calibration_inputs, some)
     run.close()
     assert sum(map(len, inputs)) == 1024
     assert 0.6 < len(inputs[0]) / 1024 < 0.9  # three of four positions
@@ -124,8 +131,11 @@ def test_of_several_networks_the_largest_deviation_is_told(tmp_path):
     assert run.algorithm.resources == told
 
 
-def test_the_agent_plays_every_board(tmp_path):
-    trainer = trained(tmp_path / "run", iterations=1)
+def test_the_agent_plays_every_board_and_is_measured_on_its_own(tmp_path, monkeypatch):
+    boards = []
+    monkeypatch.setattr(AgentEvaluation, "of", lambda _, a, *__: boards.append(a.game.size) or {})
+    trainer = trained(tmp_path / "run", "evaluation.every=1", iterations=1)
+    assert boards == [3]
     path = trainer.folder.path / "agent.safetensors"
     checkpoint = load_checkpoint(path)
     assert [each["size"] for each in checkpoint.variants] == [2, 3]
