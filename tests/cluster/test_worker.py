@@ -14,6 +14,7 @@ import pytest
 from ludarium.base.progress import SILENT
 from ludarium.configs import apply_settings, load_config
 from ludarium.configs.schema import ClusterConfig
+from ludarium.envs.engine.position import contents_of
 from ludarium.models import kernels
 from ludarium.models.kernels import target
 from ludarium.training.alphazero.actors import Weights, search_settings
@@ -73,7 +74,8 @@ def test_an_actor_plays_chunks_with_the_weights_that_come_with_them(backend):
     assert [chunk.version for chunk in chunks] == [3, 4, 4]
     most = 16 if backend == "eager" else 16 + 9  # whole games
     assert all(16 <= chunk.result.counts["positions"] <= most for chunk in chunks)
-    assert chunks[1].result.samples.tobytes() != chunks[2].result.samples.tobytes()
+    states = [contents_of(chunk.result.samples["state"]) for chunk in chunks]
+    assert states[1] != states[2]
     assert all(np.isfinite(chunk.result.samples["policy"]).all() for chunk in chunks)
     # The first actor tells what its backend makes of a version, once.
     assert [chunk.metrics.get("backend") for chunk in chunks] == [backend, backend, None]
@@ -104,7 +106,7 @@ def test_every_chunk_of_every_actor_has_other_games():
     players = [player, player, new_player()[0]]
     chunks = [each.play(weights, None, part).result for each in players]
     assert chunks[0].counts["positions"] >= 16
-    assert len({chunk.samples.tobytes() for chunk in chunks}) == 3
+    assert len({contents_of(chunk.samples["state"]) for chunk in chunks}) == 3
 
 
 def test_a_node_with_another_version_or_other_rules_is_refused_by_name():
@@ -200,18 +202,14 @@ def test_an_address_has_a_host_and_a_port(address):
         connection._check_answer(address)
 
 
-@pytest.mark.parametrize(("is_dead", "played"), [(False, [2, 2]), (True, [4, 1])])
-def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monkeypatch):
-    """Of four chunks by two actors; after a silence the first replaces the second, if that died.
-
-    If it was only late, its chunk is learnt from, and does not count as self-play.
-    """
-    now, orders, said, dead = [0.0], [], [], {1} if is_dead else set()
+def faked(monkeypatch, *dead):
+    """Two actors of a cluster that is none, with a clock of its own; the ``dead`` do not answer."""
+    fake = SimpleNamespace(now=0.0, orders=[], said=[], dead={*dead}, processes=[1, 2])
 
     def make(number):
         def play(weights, settings, part):
-            orders.append(number)
-            return number, len(orders), settings and weights.version
+            fake.orders.append(number)
+            return number, len(fake.orders), settings and weights.version
 
         methods = {"play": play, "__ray_ready__": lambda: f"start of {number}"}
         return SimpleNamespace(
@@ -219,9 +217,13 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
         )
 
     def wait(references, num_returns=1, timeout=0.0):
-        now[0] += timeout
-        come = [each for each in references if each[0] not in dead]
+        fake.now += timeout
+        come = [each for each in references if each[0] not in fake.dead]
         return come[:num_returns], references
+
+    def received(chunk):
+        result = SelfPlayResult(np.zeros(16), Counter(positions=16))
+        return PlayedChunk(result, chunk[2], fake.processes[chunk[0]], {"backend": "eager"})
 
     handles = map(make, range(2))
     maker = SimpleNamespace(remote=lambda *_: next(handles))
@@ -232,58 +234,49 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
         wait=wait,
     )
     monkeypatch.setitem(sys.modules, "ray", ray)
-    monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    result = SelfPlayResult(np.zeros(16), Counter(positions=16))
-    processes, backend = [1, 2], {"backend": "eager"}
-
-    def received(chunk):
-        return PlayedChunk(result, chunk[2], processes[chunk[0]], backend)
-
+    monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: fake.now))
     monkeypatch.setattr(actors, "received", received)
-    _, config, (weights, newer) = new_player()
+    _, config, fake.weights = new_player()
     config = apply_settings(config, ["budget={iterations: 1, minutes: null}"])
-    games = games_of(config)
-    progress = SimpleNamespace(say=said.append)
+    games, progress = games_of(config), SimpleNamespace(say=fake.said.append)
     run = SimpleNamespace(config=config, games=games, game=games[0][0], progress=progress)
-    cluster = ClusterActors(run, None, weights)
-    found = cluster.bootstrap(SILENT)
+    fake.actors, fake.settings = (
+        ClusterActors(run, None, fake.weights[0]),
+        search_settings(config, 0),
+    )
+    return fake
+
+
+@pytest.mark.parametrize(("is_dead", "played"), [(False, [2, 2]), (True, [4, 1])])
+def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monkeypatch):
+    """Of four chunks by two actors; after a silence the first replaces the second, if that died.
+
+    If it was only late, its chunk is learnt from, and does not count as self-play.
+    """
+    fake = faked(monkeypatch, *([1] if is_dead else []))
+    found = fake.actors.bootstrap(SILENT)
     assert found.counts["positions"] == 64
-    assert [orders.count(number) for number in range(2)] == played
-    assert bool(said) == is_dead
-    assert "staleness" not in cluster.publish(weights)
-    dead.clear()
-    began = now[0]
-    found = cluster.play(search_settings(config, 0.0), SILENT)
+    assert [fake.orders.count(number) for number in range(2)] == played
+    assert bool(fake.said) == is_dead
+    assert "staleness" not in fake.actors.publish(fake.weights[0])
+    fake.dead.clear()
+    began = fake.now
+    found = fake.actors.play(fake.settings, SILENT)
     assert (found.counts["positions"], len(found.samples)) == (64, 80 if is_dead else 64)
-    told = {"actors": 2, "actors_lost": 0, "learner_waited": now[0] - began, "staleness": 0}
-    assert cluster.publish(newer) == told | backend
-    now[0], processes[1] = now[0] + 7, 5  # the learner learns, and an actor is started again
-    found = cluster.play(search_settings(config, 0.0), SILENT)
+    told = {"backend": "eager", "actors": 2, "actors_lost": 0, "staleness": 0}
+    told["learner_waited"] = fake.now - began
+    assert fake.actors.publish(fake.weights[1]) == told
+    fake.now, fake.processes[1] = fake.now + 7, 5  # while it learns, an actor is started again
+    found = fake.actors.play(fake.settings, SILENT)
     told |= {"actors_lost": 1, "learner_waited": 4, "staleness": 1}
-    assert (found.seconds, cluster.publish(newer)) == (7 + 4, told | backend)
+    assert (found.seconds, fake.actors.publish(fake.weights[1])) == (7 + 4, told)
 
 
 def test_actors_of_which_nothing_is_heard_are_told_of(monkeypatch):
-    ray, said, now = pytest.importorskip("ray"), [], [0.0]
-
-    def never(*_):
-        return "what never comes"
-
-    handle = SimpleNamespace(__ray_ready__=SimpleNamespace(remote=never))
-    monkeypatch.setattr(ray, "remote", lambda _: SimpleNamespace(options=lambda **_: made))
-    made = SimpleNamespace(remote=lambda *_: handle)
-    monkeypatch.setattr(ray, "put", lambda content: content)
-    monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 2})
-    monkeypatch.setattr(ray, "wait", lambda references, **_: ([], references))
-    monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    _, config, (weights, _) = new_player()
-    games = games_of(config)
-    progress = SimpleNamespace(say=said.append)
-    run = SimpleNamespace(config=config, games=games, game=games[0][0], progress=progress)
-    waiting = ClusterActors(run, None, weights)
-    for second in range(0, 700, 50):
-        now[0] = float(second)
-        assert not waiting._receive()
-    assert [line.partition(";")[0] for line in said] == [
+    fake = faked(monkeypatch, 0, 1)
+    fake.actors._order(fake.settings)
+    for _ in range(700):  # seconds
+        assert not fake.actors._receive()
+    assert [line.partition(";")[0] for line in fake.said] == [
         "nothing has come from 2 actors for 5 minutes"
     ] * 2

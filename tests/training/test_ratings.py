@@ -129,6 +129,7 @@ def test_players_meet_the_next_two_of_the_list_unless_both_are_known(small, monk
         ("greedy", "uct:20"),
         ("greedy", "uct:1000"),
     ]
+    assert anchors.known_elo(small) == {"uct:1000": 1000}  # others are of other options
     told, seeds = Told(), set()
     play = anchors.play_match
     monkeypatch.setattr(anchors, "play_match", lambda *a, **b: seeds.add(a[4]) or play(*a, **b))
