@@ -98,13 +98,12 @@ class Counting(Actors):
 def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str, Any]:
     """What can be counted in a run whose games are not played; ten seconds pass at each look."""
     steps: list[int] = []
-    shares: list[float] = []
     log: list[dict[str, Any]] = []
     matches: list[tuple] = []
 
     def step(learner: Learner, batches: Any, progress: float, _: Any) -> None:
         steps.append(sum(batch.size for batch in batches))
-        shares.append(progress)
+        assert progress == run.fraction
         learner.step += 1
 
     def match(game: Any, agent: Any, other: Any, games: int, *, seed: int, progress: Any) -> Any:
@@ -123,11 +122,13 @@ def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[st
     run.run(on_iteration=log.append)
     run.close()
     searches = run.algorithm.actors.settings
+    simulations = [each.simulations for each in searches]
+    assert [line["simulations_per_move"] for line in log[1:]] == simulations  # first the bootstrap
     ends = [0, *(line["step"] for line in log)]
     batches = [steps[a:b] for a, b in itertools.pairwise(ends)]
     return {
         **{f"self_play.{name}": value for name, value in asdict(searches[-1]).items()},
-        "self_play.simulations": [each.simulations for each in searches],
+        "self_play.simulations": simulations,
         "options": run.game.num_actions,
         "seed": random,
         "budget": [*(line["progress"] for line in log), len(batches[0])],
@@ -138,7 +139,6 @@ def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[st
         "learner": batches,
         "replay": [line["replay"] for line in log],
         "log": log,
-        "shares": shares,
     }
 
 
@@ -421,8 +421,6 @@ def test_figures_of_the_log_are_counts_by_the_clock(observed):
             **{"play_seconds": 10, "learn_seconds": 110, "seconds": 10 + 30 * (number + 1) - 10},
         }
         assert {name: line[name] for name in expected} == pytest.approx(expected)
-    shares = np.repeat([0, 0.25, 0.5, 0.75], [9, 10, 10, 10])  # of the run, when it learns
-    np.testing.assert_array_equal(observed(of_a_run)["shares"], shares)
 
 
 @pytest.fixture(scope="module")

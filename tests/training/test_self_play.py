@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import msgspec
 import numpy as np
 import pytest
 import torch
@@ -219,7 +218,7 @@ def test_every_sample_is_what_the_account_says(case: str, monkeypatch: pytest.Mo
 
 def test_a_position_that_was_searched_before_it_came_up_has_the_networks_answer() -> None:
     game, network = make_game("corso", size=3), made_up(9)
-    settings = msgspec.structs.replace(SETTINGS, simulations=12)
+    settings = SearchSettings(simulations=12, noise=1.0)
     self_play = SelfPlay(game, SelfPlayConfig(games=24, positions=200), settings, 1, network)
     self_play.play(settings, network, np.random.SeedSequence(5))
     tree = self_play.worker_games[0].games.tree

@@ -61,15 +61,17 @@ def test_a_callback_stops_the_run_which_goes_on(tmp_path, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_an_agent_that_was_given_stays_as_it_was(tmp_path):
-    agents = []
-    config, names = RUNS.config("evaluation.simulations=9", "seed=5"), []
+def test_an_agent_that_a_callback_asked_for_stays_as_it_was(tmp_path):
+    agents, names, told = [], [], []
+    config = RUNS.config("evaluation.simulations=9", "seed=5")
 
     def keep(iteration: Iteration) -> None:
         agents.append(iteration.agent(0))
         names.extend([agents[-1].name, iteration.agent().name])
 
-    result = train(config, tmp_path, keep, progress=SILENT)
+    result = train(config, tmp_path, keep, told.append, progress=SILENT)
+    with pytest.raises(RuntimeError, match="iteration 1 is asked for after the callback"):
+        told[0].agent(0)
     assert names == [f"iteration {n}:{simulations}" for n in (1, 2, 3) for simulations in (0, 9)]
     header = load_header(tmp_path / "agent.safetensors")
     told = {"algorithm": "alphazero", "iteration": 3, "seed": 5}
@@ -83,13 +85,6 @@ def test_an_agent_that_was_given_stays_as_it_was(tmp_path):
     assert not np.array_equal(found[0], found[2])
     latest = make_agent(f"{tmp_path}:0", agents[0].game)
     np.testing.assert_allclose(found[2], latest.evaluate(states[:1]).logits, atol=1e-4)
-
-
-def test_an_agent_is_asked_for_within_the_callback(tmp_path):
-    told = []
-    train(RUNS.config("budget={iterations: 1}"), tmp_path, told.append, progress=SILENT)
-    with pytest.raises(RuntimeError, match="iteration 1 is asked for after the callback"):
-        told[0].agent(0)
 
 
 @pytest.mark.parametrize("against", ["random", ["random", "uct:9"]])
