@@ -202,7 +202,7 @@ def test_an_address_has_a_host_and_a_port(address):
         connection._check_answer(address)
 
 
-def faked(monkeypatch, *dead):
+def faked(monkeypatch, *dead, minutes="null"):
     """Two actors of a cluster that is none, with a clock of its own; the ``dead`` do not answer."""
     fake = SimpleNamespace(now=0.0, orders=[], said=[], dead={*dead}, processes=[1, 2])
 
@@ -237,7 +237,7 @@ def faked(monkeypatch, *dead):
     monkeypatch.setattr(actors, "time", SimpleNamespace(perf_counter=lambda: fake.now))
     monkeypatch.setattr(actors, "received", received)
     _, config, fake.weights = new_player()
-    config = apply_settings(config, ["budget={iterations: 1, minutes: null}"])
+    config = apply_settings(config, [f"budget={{iterations: 1, minutes: {minutes}}}"])
     games, progress = games_of(config), SimpleNamespace(say=fake.said.append)
     run = SimpleNamespace(config=config, games=games, game=games[0][0], progress=progress)
     fake.actors, fake.settings = (
@@ -270,6 +270,11 @@ def test_no_more_of_the_bootstrap_is_played_than_it_takes(is_dead, played, monke
     found = fake.actors.play(fake.settings, SILENT)
     told |= {"actors_lost": 1, "learner_waited": 4, "staleness": 1}
     assert (found.seconds, fake.actors.publish(fake.weights[1])) == (7 + 4, told)
+
+
+def test_a_bootstrap_by_actors_takes_its_share_of_the_minutes(monkeypatch):
+    fake = faked(monkeypatch, minutes=0.125)  # of which a third is 2.5 seconds, for three chunks
+    assert fake.actors.bootstrap(SILENT).counts["positions"] == 3 * 16
 
 
 def test_actors_of_which_nothing_is_heard_are_told_of(monkeypatch):

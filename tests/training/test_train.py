@@ -229,19 +229,3 @@ def test_a_run_ends_after_an_evaluation_of_its_last_agent(stops, tmp_path, monke
     assert (run.iteration, run.elo) == (2, 122.0)
     assert run.run().iteration == 2
     run.close()
-
-
-def test_a_run_learns_although_its_anchors_took_all_the_time(tmp_path, monkeypatch):
-    now = [0.0]
-
-    def slow(*_: object) -> dict[str, float]:
-        now[0] += 61
-        return {}
-
-    monkeypatch.setattr(trainer.Trainer, "_rated_anchors", slow)
-    monkeypatch.setattr(trainer, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    config = RUNS.config("budget={iterations: 9, minutes: 1}")
-    run = make_trainer(config, RunFolder(tmp_path / "run"))
-    result = run.run()
-    run.close()
-    assert (result.iteration, result.finished) == (1, True)

@@ -157,7 +157,8 @@ def test_a_search_goes_further_but_no_other_search_goes_on(tmp_path):
     folder = tmp_path / "study"
     search(folder, plan_of(RATE, trials=2), Training(closeness))
     training = Training(closeness)
-    assert len(search(folder, plan_of(RATE, trials=3), training)) == 3
+    rows = search(folder, plan_of(RATE, trials=3), training)
+    assert len({row.params["learner.learning_rate"] for row in rows}) == 3
     assert len(training.trained) == 1
     for other, key in ((plan_of(trials=3), "search"), (plan_of(RATE, trials=3, seeds=2), "seeds")):
         problem = rf"another search \({key}: .* there, .* now\); give another folder"
@@ -190,13 +191,15 @@ def test_the_journal_of_a_search_has_one_writer(tmp_path):
 
 
 def test_a_search_finds_good_values_and_stops_bad_trials(tmp_path):
-    rows = search(tmp_path / "study", plan_of(RATE, trials=15), Training(closeness))
+    training = Training(closeness)
+    rows = search(tmp_path / "study", plan_of(RATE, trials=15), training)
     usual = next(row for row in rows if row.number == 0)
     assert usual.params == {"learner.learning_rate": CONFIG.learner.learning_rate}
     assert abs(math.log10(rows[0].params["learner.learning_rate"]) + 3) < 0.3
-    states = [row.state.name.lower() for row in rows]
-    assert states.count("pruned") >= 3
-    assert set(states) == {"complete", "pruned"}
+    assert {row.state.name for row in rows} == {"COMPLETE", "PRUNED"}
+    ended = [done for _, done in training.trained]
+    assert ended.count(1) >= 3, "after the first of ten parts"
+    assert {*ended} == {1, 10}
     best = load_config(tmp_path / "study" / BEST)
     assert best.learner.learning_rate == rows[0].params["learner.learning_rate"]
 
