@@ -219,6 +219,7 @@ def test_openings_differ_and_are_up_to_three_plies_long(corso: Game) -> None:
 def test_openings_repeat_only_where_there_are_no_more(corso: Game) -> None:
     assert len(np.unique(draw_openings(corso, 40, plies=1, seed=0).states)) == 25
     assert len(np.unique(draw_openings(corso, 5, plies=0, seed=0).states)) == 1
+    assert len(np.unique(draw_openings(Oddity(), 20, plies=0, seed=0).states)) == 20  # of 27
 
 
 def test_openings_follow_the_seed(corso: Game) -> None:

@@ -91,6 +91,10 @@ def test_a_share_of_the_value_is_the_score(share):
     assert search.tree.nodes["raw_value"][0, 0] == share * 0.5
     settings = replace(settings, algorithm="puct")
     assert TreeSearch(GAME, GAME.start(0).states, lead, settings).result().values[0] == share * 0.5
+    agent = NetworkAgent(GAME, lead, 90, settings=settings)
+    assert agent.search(GAME.start(0).states).simulations == 90
+    assert agent.start_search(GAME.start(0)).result().values[0] == 0, "a thought is of who wins"
+    assert np.isnan(agent.policy(GAME.start(0).states).draws[0]), "`lead` tells none"
 
 
 def test_a_search_for_points_needs_a_score():

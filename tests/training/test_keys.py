@@ -181,8 +181,7 @@ def of_ppo(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[str,
     model, games, pool = algorithm.model, algorithm.games, algorithm.pool
     (group,) = model.policy.optimizer.param_groups
     plies = set(games.side.batch.states["ply"].tolist())
-    weight = next(algorithm.network.parameters()).flatten()[0].item()
-    random = weight, algorithm.rng.random()
+    random = (next(algorithm.network.parameters()).flatten()[0].item(), algorithm.rng.random())
     told: list[tuple] = []
     run.run(
         on_iteration=lambda line: told.append(

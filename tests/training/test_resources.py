@@ -15,7 +15,7 @@ from ludarium.training.alphazero.actors import search_settings
 from ludarium.training.run import make_trainer
 from ludarium.training.runs import resources
 from ludarium.training.runs.folder import RunFolder
-from ludarium.training.runs.resources import check_device, check_resources, memory_of
+from ludarium.training.runs.resources import check_resources, memory_of
 from ludarium.training.runs.trainer import games_of
 from ludarium.training.search.tree import new_tree
 from tests.tictactoe import TicTacToe
@@ -142,7 +142,3 @@ def test_a_containers_limit_counts(limit, free, tmp_path, monkeypatch):
 
 def test_memory_is_known_here():
     assert 2**20 < available_memory() < float("inf")
-
-
-def test_the_processor_is_always_there(machine):
-    assert check_device("auto") == check_device("cpu") == "cpu"

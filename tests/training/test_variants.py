@@ -9,8 +9,10 @@ import ludarium.training.agents.checkpoints as checkpoints
 from ludarium.envs import GAMES, make_game
 from ludarium.models import load_checkpoint
 from ludarium.training.agents import make_agent
+from ludarium.training.agents.network import NetworkAgent
 from ludarium.training.alphazero.samples import sample_dtype
 from ludarium.training.alphazero.variants import VariantPacker
+from ludarium.training.networks import fitted
 from ludarium.training.runs import trainer as runs_trainer
 from ludarium.training.runs.evaluation import AgentEvaluation
 from ludarium.training.runs.trainer import games_of
@@ -145,6 +147,9 @@ def test_the_agent_plays_every_board_and_is_measured_on_its_own(tmp_path, monkey
         agent = make_agent(f"{path}?simulations={simulations}", game)
         position = game.start()
         assert position.mask[agent.choose(position)]
+        expected = NetworkAgent(game, fitted(checkpoint, game, "it").network, 0)
+        found, wanted = (each.evaluate(position.states).logits for each in (agent, expected))
+        np.testing.assert_allclose(found, wanted, atol=1e-3)
     with pytest.raises(ValueError, match="plays corso"):
         make_agent(str(path), make_game("onyx", size=6))
 
