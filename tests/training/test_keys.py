@@ -122,13 +122,13 @@ def of_a_run(folder: Path, patch: pytest.MonkeyPatch, *settings: str) -> dict[st
     run.run(on_iteration=log.append)
     run.close()
     searches = run.algorithm.actors.settings
-    simulations = [each.simulations for each in searches]
-    assert [line["simulations_per_move"] for line in log[1:]] == simulations  # first the bootstrap
+    # The first iteration is the bootstrap.
+    assert [line["simulations_per_move"] for line in log[1:]] == [s.simulations for s in searches]
     ends = [0, *(line["step"] for line in log)]
     batches = [steps[a:b] for a, b in itertools.pairwise(ends)]
     return {
         **{f"self_play.{name}": value for name, value in asdict(searches[-1]).items()},
-        "self_play.simulations": simulations,
+        "self_play.simulations": [each.simulations for each in searches],
         "options": run.game.num_actions,
         "seed": random,
         "budget": [*(line["progress"] for line in log), len(batches[0])],

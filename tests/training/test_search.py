@@ -240,8 +240,11 @@ def test_root_noise_is_that_of_its_seed_with_the_moments_of_its_distribution(alg
     np.testing.assert_allclose(noise.var(axis=0), variance, rtol=0.1)
 
 
-def puct_in_plain_python(root: Position, evaluate, simulations: int, c_puct: float) -> list[int]:
-    """The visits of the root's actions, by the definition of PUCT; values are player 0's."""
+def puct_in_plain_python(root: Position, evaluate, simulations, c_puct, noise) -> list[int]:
+    """The visits of the root's actions, by the definition of PUCT; values are player 0's.
+
+    Noise has a share of 0.3 in the root's prior, and in no other.
+    """
     means, visits, priors, raw = {}, {}, {}, {}
     for _ in range(simulations + 1):  # the first evaluates the root
         line, position = (), root.copy()
@@ -261,6 +264,7 @@ def puct_in_plain_python(root: Position, evaluate, simulations: int, c_puct: flo
             value = float(found.values[0]) * (-1 if position.mover else 1)
             weights = np.exp(found.logits[0].astype(float)) * position.mask
             priors[line], raw[line] = weights / weights.sum(), value
+            priors[line] += (not line) * 0.3 * (noise - priors[line])
         for end in range(len(line) + 1):
             count, mean = visits.get(line[:end], 0), means.get(line[:end], 0.0)
             visits[line[:end]] = count + 1
@@ -269,13 +273,15 @@ def puct_in_plain_python(root: Position, evaluate, simulations: int, c_puct: flo
 
 
 def test_puct_visits_what_it_does_in_plain_python_whoever_is_to_move():
-    settings = SearchSettings(simulations=60, algorithm="puct", c_puct=1.2, solver=False)
+    settings = SearchSettings(simulations=60, algorithm="puct", c_puct=1.2, noise=0.3, solver=False)
     movers = set()
     for number in range(20):
         game = RandomTree(number=number)
         root, evaluate = game.start(), random_network(number, 3)
-        found = BatchSearch(game, settings, batch=1).run(root.states, evaluate)
-        assert found.visits[0].tolist() == puct_in_plain_python(root, evaluate, 60, 1.2)
+        search = BatchSearch(game, settings, 1, seed=number)
+        visits = search.run(root.states, evaluate).visits[0].tolist()
+        (noise,) = search.tree.roots["noise"]
+        assert visits == puct_in_plain_python(root, evaluate, 60, 1.2, noise)
         movers.add(root.mover)
     assert movers == {0, 1}
 

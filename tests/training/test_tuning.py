@@ -196,7 +196,6 @@ def test_a_search_finds_good_values_and_stops_bad_trials(tmp_path):
     usual = next(row for row in rows if row.number == 0)
     assert usual.params == {"learner.learning_rate": CONFIG.learner.learning_rate}
     assert abs(math.log10(rows[0].params["learner.learning_rate"]) + 3) < 0.3
-    assert {row.state.name for row in rows} == {"COMPLETE", "PRUNED"}
     ended = [done for _, done in training.trained]
     assert ended.count(1) >= 3, "after the first of ten parts"
     assert {*ended} == {1, 10}
