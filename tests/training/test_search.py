@@ -279,9 +279,8 @@ def test_puct_visits_what_it_does_in_plain_python_whoever_is_to_move():
         game = RandomTree(number=number)
         root, evaluate = game.start(), random_network(number, 3)
         search = BatchSearch(game, settings, 1, seed=number)
-        visits = search.run(root.states, evaluate).visits[0].tolist()
-        (noise,) = search.tree.roots["noise"]
-        assert visits == puct_in_plain_python(root, evaluate, 60, 1.2, noise)
+        (visits,), (noise,) = search.run(root.states, evaluate).visits, search.tree.roots["noise"]
+        assert visits.tolist() == puct_in_plain_python(root, evaluate, 60, 1.2, noise)
         movers.add(root.mover)
     assert movers == {0, 1}
 

@@ -353,12 +353,12 @@ def test_an_action_that_is_surely_better_is_played_before_it_has_most_visits():
     root, sign = tree._nodes[0], tree._nodes[0]["sign"]
     edges = tree._edges[root["first"] : root["end"]]
     children = edges["child"]
-    for index, (visits, value, value_sq) in enumerate(((100, 0.1, 0.2), (60, 0.5, 0.26))):
+    for index, (visits, value, value_sq) in enumerate(((100, 0.1, 0.2), (60, 0.5, 1.85))):
         node = tree._nodes[children[index]]
         node["visits"], node["value"], node["value_sq"] = visits, sign * value, value_sq
     tree._nodes["visits"][children[2:]] = 5
     tree._nodes["value"][children[2:]] = sign
     assert tree.result().actions[0] == edges["action"][0]
     assert tree.result(3.0).actions[0] == edges["action"][1]  # and not one that was hardly visited
-    tree._nodes["value_sq"][children[1]] = 0.25 + 4.0  # its value is anything
+    tree._nodes["value_sq"][children[1]] = 2.45  # 0.5 - 3 sqrt(2.2 / 60) < 0.1 - 3 sqrt(0.19 / 100)
     assert tree.result(3.0).actions[0] == edges["action"][0]
