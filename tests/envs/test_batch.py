@@ -428,6 +428,7 @@ def test_seats_are_drawn_or_in_turn_from_0_on() -> None:
     games = make_vector(num_envs=400)
     games.reset(seed=3)
     assert abs(games.seats.mean() - 0.5) < 0.1
+    assert 0 < games.seats[::2].sum() < 200  # not in turn
     games = make_vector(num_envs=4, seat="alternate")
     for _ in range(2):
         games.reset()

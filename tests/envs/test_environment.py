@@ -181,8 +181,12 @@ def test_text_and_drawing_show_the_position() -> None:
     assert standing.startswith("player_1 to move")
     drawn = make("corso", render_mode="svg", size=3)
     drawn.reset()
-    drawn.step(4)
-    assert drawn.render() == drawn.position.svg(4, drawn.game.start())
+    start = drawn.position
+    for action in (4, 0):
+        before = drawn.position
+        drawn.step(action)
+        assert drawn.render() == drawn.position.svg(action, before)
+    assert drawn.render() != drawn.position.svg(action, start)
 
 
 def test_each_window_is_closed_alone() -> None:
@@ -265,8 +269,8 @@ def test_state_has_every_bit_of_a_wide_field() -> None:
 
 
 def test_resets_without_a_seed_go_on_from_the_last_seed() -> None:
-    def boards(env: BoardGameEnv) -> list[str]:
-        env.reset(seed=5)
+    def boards(env: BoardGameEnv, seed: int = 5) -> list[str]:
+        env.reset(seed=seed)
         seen = [env.board_text()]
         for _ in range(5):
             env.reset()
@@ -277,6 +281,7 @@ def test_resets_without_a_seed_go_on_from_the_last_seed() -> None:
     first = boards(env)
     assert boards(env) == boards(BoardGameEnv(Oddity())) == first
     assert len(set(first)) > 2
+    assert boards(env, seed=6)[1:] != first[1:]
 
 
 def test_reaching_the_ply_cap_is_a_truncation_and_a_draw() -> None:

@@ -16,7 +16,7 @@ from ludarium.envs import Game, Position, make_game
 from ludarium.envs.batch import BatchEnv
 from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.envs.one_side import OneSide
-from ludarium.envs.opponents import FromArrays
+from ludarium.envs.opponents import FromArrays, FromPlayer
 from ludarium.envs.single import SingleAgentEnv
 from ludarium.envs.vector import VectorBoardGameEnv
 from tests.games import ALL_GAMES, after, first_legal, slow_but
@@ -42,7 +42,8 @@ class Listener:
             assert game.position.mover == game.seat
             assert game.memory is None or game.memory < len(game.actions)
             game.memory = len(game.actions)
-            assert after(game.game.start(game.seed), *game.actions) == game.position
+            begun = game.game.start(game.seed, game.start)
+            assert after(begun, *game.actions) == game.position
         return [self._choose(game.position) for game in games]
 
     def _choose(self, position: Position) -> int:
@@ -55,6 +56,20 @@ class Listener:
     def rewards(self) -> list[int | None]:
         assert len({id(game) for game, _ in self.told}) == len(self.told)  # each game once
         return [reward for _, reward in self.told]
+
+
+@pytest.fixture(autouse=True)
+def opponents_are_told_the_agents_rewards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each game, what a player's handle says of it for the other side."""
+    finish = FromPlayer.finish
+
+    def checked(made: FromPlayer, games: np.ndarray, rewards: np.ndarray) -> None:
+        handles = [made._handles[game] for game in games.tolist()]
+        finish(made, games, rewards)
+        told = [np.nan if each.reward is None else -each.reward for each in handles]
+        np.testing.assert_array_equal(rewards, told)
+
+    monkeypatch.setattr(FromPlayer, "finish", checked)
 
 
 class Face:

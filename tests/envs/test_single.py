@@ -113,6 +113,8 @@ def test_seats() -> None:
     env.reset()
     env.reset(seed=5)
     assert env.seat == 0
+    usual = SingleAgentEnv("corso")
+    assert {usual.reset(seed=seed) and usual.seat for seed in range(9)} == {0, 1}  # drawn
 
 
 def test_a_random_opponent_draws_among_all_its_actions_evenly() -> None:
@@ -165,9 +167,11 @@ def test_other_names_are_made_by_the_installed_agents(monkeypatch: pytest.Monkey
     env.reset(seed=1)
     env.reset()
     env.reset(seed=1)
+    env.reset(seed=2)
     assert asked[0] == {"group": "ludarium.opponents", "name": "make_agent"}
-    assert [made[:2] for made in Recorder.made] == [("known:3", env.game)] * 3
-    assert Recorder.made[1][2] == Recorder.made[2][2]  # seeded again by a reset with a seed
+    assert [made[:2] for made in Recorder.made] == [("known:3", env.game)] * 4
+    first, again, other = (made[2] for made in Recorder.made[1:])
+    assert first == again != other  # seeded again by a reset with a seed
     play_one(env, np.random.default_rng(0))
     with pytest.raises(ValueError, match="'unknown' names no agent"):
         SingleAgentEnv("corso", opponent="unknown")
