@@ -71,6 +71,15 @@ def kernels_declare_how_they_are_called(monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 @pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The axes of each picture that matplotlib writes from now on."""
+    drawn, kind = list[Any](), pytest.importorskip("matplotlib.figure").Figure
+    save = kind.savefig
+    monkeypatch.setattr(kind, "savefig", lambda *a, **k: (drawn.append(a[0].axes), save(*a, **k)))
+    return drawn
+
+
+@pytest.fixture
 def without_agents_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if only agents for one set of options came along, so that some boards have none."""
     from ludarium.training.agents import checkpoints

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from ludarium.analysis import ILLEGAL
-from ludarium.analysis.accuracy import accuracy, moves_that_keep
+from ludarium.analysis.accuracy import accuracy, chosen_actions, moves_that_keep
 from ludarium.analysis.exact_tests import make_exact_test
 from ludarium.cli import main
 from ludarium.envs import Position, make_game
+from ludarium.envs.engine.position import contents_of
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.evaluation.statistics import wilson
 from tests.analysis.corso_positions import minimax
-from tests.games import children
+from tests.games import after, children
 
 
 class Blunderer(Agent):
@@ -26,12 +27,15 @@ class Blunderer(Agent):
         super().__init__(test.game, "blunderer")
         results = np.where(test.results == ILLEGAL, 2, test.results)
         self.worst = {
-            state.tobytes(): int(action)
+            contents_of(state): int(action)
             for state, action in zip(test.states, results.argmin(axis=1), strict=True)
         }
 
-    def actions(self, states):
-        return np.array([self.worst[state.tobytes()] for state in states])
+    def play(self, games, states):
+        for game, state in zip(games, states, strict=True):
+            position = after(game.game.start(game.seed), *game.actions)
+            assert (game.seat, contents_of(state)) == (position.mover, contents_of(position.state))
+        return np.array([self.worst[contents_of(state)] for state in states])
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +58,7 @@ def test_perfect_keeps_everything_and_a_blunderer_nothing(corso_test):
     assert moves_that_keep(
         make_agent("perfect", corso_test.game).actions(corso_test.states), corso_test
     ).all()
-    kept = moves_that_keep(Blunderer(corso_test).actions(corso_test.states), corso_test)
+    kept = moves_that_keep(chosen_actions(Blunderer(corso_test), corso_test), corso_test)
     choice = corso_test.has_choice
     assert choice.any()
     assert not choice.all()

@@ -209,6 +209,10 @@ def test_solve_prints_first_actions(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert re.search("a1 +loss by 3", text)
     assert "value of the start for player_0: win by 3" in text
+    told = [int(each.replace(",", "")) for each in re.findall(r"([\d,]+) +\d+\.\d$", text, re.M)]
+    assert f"\n{sum(told):,} positions in " in text
+    assert len(told) == 3
+    assert "table 1 MiB, " in text
     assert main([*words, "--first-move", "b1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found["first_actions"]) == ["b1"]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from math import comb
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -538,17 +539,23 @@ def test_solve_and_probe(cache: Path, capsys: pytest.CaptureFixture) -> None:
     assert f"\n{result['actions'][0]['text']}  win in 3" in out
 
 
-@pytest.mark.slow
-def test_solve_prints_a_table_for_people(cache: Path, capsys: pytest.CaptureFixture) -> None:
-    # Dark has no circle that does not count, and is player 0 of the table.
-    start = EXCHANGED["0-12 exchanged"]
-    assert main(["solve", "osiron", "--option", f"setup={start}"]) == 0
+def test_solve_prints_a_table_for_people(
+    cache: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules, _ = view_of_game(make_osiron(*FEW[0]))
+    table = SolvedTable.of(rules)
+    seen = rules, [SimpleNamespace(exchanged=1)]  # the table's first player is player_1
+    monkeypatch.setattr("ludarium.cli.solve_osiron.view_of_game", lambda _: seen)
+    monkeypatch.setattr(SolvedTable, "solve", lambda *_: table)
+    assert main(["solve", "osiron"]) == 0
     out = capsys.readouterr().out
-    assert "table basic-0-12, solved in" in out
-    rows = [line.split() for line in out.splitlines()]
-    (row,) = (row for row in rows if row[:4] == ["player_1", "bordering", "none", "335,532"])
-    assert row[4:] == ["4,681", "2,153,624", "15", "plies"]
-    assert "for player_0: " in out
+    assert f"table {rules}, solved in" in out
+    counts = table.counts[1][0].as_json()
+    drawn = counts["drawn"] + counts["without_exchange"]
+    numbers = [f"{number:,}" for number in (counts["won"], counts["lost"], drawn)]
+    row = ["player_0", "bordering", "none", *numbers, str(counts["longest_win"]), "plies"]
+    assert row in [line.split() for line in out.splitlines()]
+    assert f" ({table_path(rules).stat().st_size / 1e6:.1f} MB)" in out
 
 
 def test_solve_says_what_has_no_table(capsys: pytest.CaptureFixture) -> None:

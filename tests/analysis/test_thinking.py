@@ -271,8 +271,7 @@ def test_an_analysis_can_be_stopped(with_network):
         analyse_game(GAME, 0, [], with_network)
 
 
-def test_the_picture_of_a_game(with_network, tmp_path):
-    pytest.importorskip("matplotlib")
+def test_the_picture_of_a_game(with_network, tmp_path, figures):
     analysis = analyse_game(GAME, 0, blunder(), with_network, Budget(simulations=20))
     analysis = replace(analysis, agent="a$b$c")
     pictures = []
@@ -283,6 +282,12 @@ def test_the_picture_of_a_game(with_network, tmp_path):
     assert b"<svg" in pictures[1]
     assert b"a$b$c" in pictures[1]
     assert pictures[1] == pictures[2]
+    (axes,) = figures[0]
+    assert axes.lines[0].get_xydata().tolist() == [[*each] for each in enumerate(analysis.values)]
+    assert [(each.get_text(), each.xy) for each in axes.texts] == [
+        (f"{each.ply}. {each.text}", (each.ply, analysis.values[each.ply]))
+        for each in analysis.worst()
+    ]
 
 
 # Agents that think for a given time.

@@ -90,10 +90,13 @@ def test_what_was_measured_is_measured_once(base, measured):
     assert [each.against for each in measured] == [()] * 3  # games are known
     scores = [point.found["score"] for point in found[0].points]
     assert scores == [point.found["score"] for point in before[0].points]
-    for other in (CurvePlan(("random",), games=6, simulations=2), CurvePlan(("random",), games=4)):
+    file = str(base / "other.test")
+    write_exact_test(file, make_exact_test(GAME, 9, seed=2))
+    others = {"games": 6}, {"seed": 2}, {"exact_test": file}, {"simulations": 3}
+    for other, made in zip(others, (3, 3, 3, 6), strict=True):
         measured.clear()
-        measure_curves([base / "a"], other)
-        assert len(measured) == 3
+        measure_curves([base / "a"], replace(with_test, **other))
+        assert len(measured) == made
 
 
 def test_games_against_a_network_are_of_its_file_as_it_is(base):
@@ -235,13 +238,14 @@ def test_rows_tell_of_what_was_measured():
         assert command._title(GAME, plan) == [f"Corso(size=3), {title[0]}", title[1]]
 
 
-def test_the_legend_has_runs_of_any_name(tmp_path):
+def test_the_picture_has_the_points_and_runs_of_any_name(tmp_path, figures):
     found = {"score": wilson(5, 10).to_dict()}
     curves = [Curve(name, (Point(1, 60.0, 10, found),)) for name in ("_first", "se$co$nd")]
     plot_curves(curves, tmp_path / "curve.svg", "title")
     text = (tmp_path / "curve.svg").read_text()
     assert "_first" in text
     assert "se$co$nd" in text
+    assert figures[0][0].lines[1].get_xydata().tolist() == [[1, 50]]  # a minute, percent
 
 
 def test_runs_that_cannot_be_compared_are_refused(base, capsys):

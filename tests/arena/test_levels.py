@@ -447,21 +447,6 @@ def test_bad_arguments_of_a_calibration_are_refused(game: Game, checkpoint: Chec
 # Adapting.
 
 
-@pytest.mark.parametrize("elo", [80.0, 500.0, 1100.0])
-def test_an_estimate_settles_within_twenty_games(elo: float) -> None:
-    random, scores = np.random.default_rng(1), []
-    for _ in range(40):
-        estimate = OpponentEstimate(0, 1200)
-        for number in range(60):
-            own = float(np.clip(estimate.elo, 0, 1200))
-            wins = random.random() < expected_score(own - elo)
-            estimate.learn(own, 0 if wins else 1)
-            if number >= 20:
-                scores.append(wins)
-    assert 0.45 < np.mean(scores) < 0.55
-    assert 70 < estimate.spread < 150  # the opponent may have changed
-
-
 def test_an_estimate_is_that_of_bayes_on_a_finer_grid() -> None:
     """Of an opponent whose strength changes a little after each game, in steps of one point."""
     estimate, elo = OpponentEstimate(0, 1000, 300.0), np.arange(-1000.0, 1601.0)

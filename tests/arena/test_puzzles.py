@@ -87,6 +87,19 @@ def test_making_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch):
         make_puzzles(game, rounds=2, file=file, seed=4)
 
 
+def test_each_round_of_each_seed_draws_its_own(monkeypatch):
+    drawn = []
+
+    def nothing(game, agents, number, limit, rng, progress):
+        drawn.append(int(rng.integers(1 << 62)))
+        return []
+
+    monkeypatch.setattr(puzzles, "_candidates", nothing)
+    for seed in (3, 4):
+        make_puzzles(make_game("corso"), seed, rounds=3)
+    assert len({*drawn}) == 6
+
+
 def test_a_changed_file_is_refused(tmp_path: Path):
     found, file = _shipped("corso"), tmp_path / "mine.jsonl"
     first = found.puzzles[0]

@@ -17,7 +17,6 @@ import pytest
 
 from ludarium.arena.report import Report, ReportSettings, compare_options, complexity, make_report
 from ludarium.arena.report.charts import Row, dot_chart, share_chart, spot_radius
-from ludarium.arena.report.comparison import compare
 from ludarium.arena.report.drama import value_games
 from ludarium.arena.report.games import random_games
 from ludarium.arena.report.openings import _estimates, fit_chances
@@ -29,7 +28,7 @@ from ludarium.arena.report.summary import summarise
 from ludarium.arena.report.value_sources import exact_evaluator
 from ludarium.cli import main
 from ludarium.cli.report import read_comparison
-from ludarium.envs import GAMES, from_record, make_game
+from ludarium.envs import GAMES, make_game
 from ludarium.envs.engine.rule import DRAW
 from ludarium.training.agents import RandomAgent, read_agent
 from ludarium.training.agents.checkpoints import NetworkSpec
@@ -312,19 +311,6 @@ def test_the_figures_are_complete_and_replays_can_be_loaded(
         tictactoe.write(written)
     for replay in data["replays"]:
         assert len(replay["player_0_chances"]) == len(replay["actions"]) + 1
-
-
-@pytest.mark.slow
-def test_options_are_compared_side_by_side(corso: Report) -> None:
-    comparison = corso.data["comparison"]
-    assert comparison["values"] == [4, 3]
-    plies = next(f for f in comparison["figures"] if f["name"] == "plies of a game")
-    assert plies["values"][0]["low"] > plies["values"][1]["high"]
-    assert any(text.startswith("Plies of a game") for text in corso.summary)
-    replay = corso.data["reports"][0]["replays"][0]["record"]
-    assert from_record(replay).unwrapped.position.is_over
-    same = compare("size", [3, 3], [corso.data["reports"][0]] * 2)
-    assert same["summary"] == ["In all of these figures the intervals overlap."]
 
 
 def test_a_game_without_much_has_a_report_too() -> None:

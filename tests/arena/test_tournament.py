@@ -7,8 +7,9 @@ import re
 import shutil
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ import pytest
 
 from ludarium.arena import schedule
 from ludarium.arena.contest import Contest, Tournament, play_contest, read_contest
+from ludarium.arena.plot import plot_ratings
 from ludarium.arena.results import ROW, Crosstable
-from ludarium.arena.schedule import ScheduledMatch
+from ludarium.arena.schedule import ScheduledMatch, SeededOpenings
 from ludarium.arena.standings import Standings
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
@@ -186,7 +188,7 @@ def made_up_rows(sign: int = 1) -> np.ndarray:
     return np.array(rows, ROW)
 
 
-def test_standings_are_counted_again_from_made_up_games():
+def test_standings_are_counted_again_from_made_up_games(tmp_path, figures):
     names, rows = ("b", "a", "c"), made_up_rows()
     standings = Standings(Crosstable(names, rows), {"a": 100.0})
     data, text = standings.to_dict(), standings.text(terminal=False).splitlines()
@@ -237,6 +239,12 @@ def test_standings_are_counted_again_from_made_up_games():
         f"45 games, {draws} drawn ({drawn:.1f} %), {plies:.1f} plies on average",
     ]
     assert text[-1].startswith(f"warning: {45 - distinct} of 45 games repeat another one")
+    plot_ratings(standings, tmp_path / "elo.svg", "title")
+    (axes,), rated = figures[0], [*standings.ratings.items()][::-1]  # the strongest on top
+    assert [label.get_text() for label in axes.get_yticklabels()] == [name for name, _ in rated]
+    assert axes.lines[0].get_xdata() == pytest.approx([each.value for _, each in rated])
+    ends = np.array([ends[:, 0] for ends in axes.collections[0].get_segments()])
+    assert ends == pytest.approx(np.array([[each.low, each.high] for _, each in rated]))
 
 
 def test_who_runs_the_gauntlet_meets_the_others_only():
@@ -264,19 +272,31 @@ def test_agents_of_a_worker_use_one_core():
     assert seen == {1}
 
 
-def test_a_players_own_object_is_asked_by_one_worker_at_a_time():
-    inside = threading.Lock()
+def test_a_players_own_class_is_asked_by_one_worker_at_a_time_and_told_of_every_game():
+    inside, told = threading.Lock(), Counter[str]()
 
-    def careful(position):
-        assert inside.acquire(blocking=False), "two workers at once"
-        try:
-            time.sleep(1e-4)  # lets another thread in
-            return int(position.legal_actions[0])
-        finally:
-            inside.release()
+    class Careful(RandomAgent):
+        def restart(self, seed=None):
+            told["seeds"] += seed is not None
+            super().restart(seed)
 
-    contest = play_own({"careful": careful, "random": "random"}, 40, workers=4)
+        def begin(self, games):
+            told["begun"] += len(games)
+
+        def finish(self, games):
+            told["ended"] += len(games)
+
+        def actions(self, states):
+            assert inside.acquire(blocking=False), "two workers at once"
+            try:
+                time.sleep(1e-4)  # lets another thread in
+                return super().actions(states)
+            finally:
+                inside.release()
+
+    contest = play_own({"careful": Careful, "random": "random"}, 40, workers=4)
     assert len(contest.results) == 40
+    assert told == {"seeds": 10, "begun": 40, "ended": 40}
 
 
 # Failures.
@@ -570,6 +590,9 @@ def test_the_command_plays_draws_resumes_and_shows(tmp_path, capsys):
     assert "leave out the agents" in capsys.readouterr().err
     assert main(["tournament", "--folder", folder]) == 0
     assert len((tmp_path / "tour" / "games.jsonl").read_bytes().splitlines()) == 24
+    capsys.readouterr()
+    assert main(["tournament", "--folder", folder, "--show", "--anchor", "uct:5=1000"]) == 0
+    assert re.search(r"uct:5 +1000 \(1000 to 1000\)", capsys.readouterr().out)
 
 
 def test_anchors_that_no_games_could_connect_are_refused(capsys):
@@ -578,11 +601,13 @@ def test_anchors_that_no_games_could_connect_are_refused(capsys):
     assert "anchors lie 3,001 Elo points apart" in capsys.readouterr().err
 
 
-def test_other_seeds_and_matches_have_other_games(whole, tmp_path):
-    play_contest(GAME, Tournament(AGENTS, 8, seed=4), folder=tmp_path)
-    assert games_in(tmp_path) != games_in(whole)
-    plan = Tournament(("random", "uct:1"), 16, opening_plies=0)
-    assert play_contest(make_game("corso"), plan).results.distinct == 16
+def test_other_seeds_and_matches_have_other_games():
+    plan, corso = Tournament(("random", "uct:1"), 16, opening_plies=0), make_game("corso")
+    one, other = (play_contest(corso, replace(plan, seed=seed)).results for seed in (1, 2))
+    assert one.distinct == 16
+    assert not {*one.rows["digest"].tolist()} & {*other.rows["digest"].tolist()}
+    drawn = SeededOpenings(corso, 3, seed=5)
+    assert not {*drawn.between(0, 6).actions} & {*drawn.between(6, 12).actions}  # of two blocks
 
 
 def test_games_that_an_agent_resigns_are_kept_and_read_again(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ludarium.analysis.thinking import Estimate, MoveAnalysis, PositionAnalysis
 from ludarium.base.progress import Progress
-from ludarium.cli import analyse, main, progress
+from ludarium.cli import analyse, main, progress, thoughts
 from ludarium.envs import GAMES
 from ludarium.envs.engine.record import RecordedGame
 from tests.games import after
@@ -78,6 +79,17 @@ def test_a_position_as_json(capsys):
     assert (found["simulations"], found["stopped"]) == (100, False)
     assert found["best"] == found["moves"][0]["move"]
     assert sum(move["visits"] for move in found["moves"]) == 100
+
+
+def test_each_number_is_told_under_its_name():
+    estimate = Estimate.of(0.3, 0.1)
+    move = MoveAnalysis(0, "a1", estimate, 1234, 0.07, ("a1", "b2"))
+    found = PositionAnalysis("me", 1, 3, estimate, (move,), 2345, 1.5, 6789.0)
+    told = "me: +0.30 for you (win 60 %, draw 10 %, loss 30 %)"
+    assert thoughts.headline(found, "you") == told
+    assert thoughts.effort(found) == "2,345 simulations, 1.5 s, 6,789/s"
+    row = thoughts.moves_table(found, terminal=False).splitlines()[-1]
+    assert " ".join(row.split()) == "a1 +0.300 60 % 10 % 30 % 1,234 7 % a1 b2"
 
 
 def test_a_random_start_is_that_of_the_seed(monkeypatch, capsys):

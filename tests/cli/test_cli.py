@@ -216,11 +216,11 @@ def test_without_a_configuration_a_run_starts_as_shipped_ones_do(monkeypatch):
 
 
 def test_evaluate_prints_results_as_json(run_folder, capsys):
-    arguments = ["evaluate", str(run_folder), "--games", "4", "--simulations", "2", "--json"]
+    arguments = ["evaluate", str(run_folder), "--games=4", "--simulations=2", "--seed=3", "--json"]
     assert main([*arguments, "--against", "random", "--against", "greedy"]) == 0
     results = json.loads(capsys.readouterr().out)
     assert [result["second"] for result in results] == ["random", "greedy"]
-    assert {result["first"] for result in results} == {f"{run_folder}:2"}
+    assert {(each["first"], each["seed"]) for each in results} == {(f"{run_folder}:2", 3)}
     assert main(["evaluate", "uct:20", "--game", "corso", "--games", "2", "--against=random"]) == 0
     assert "uct:20" in capsys.readouterr().out
 
@@ -294,6 +294,7 @@ TOURNAMENT = ["tournament", "random", "uct:5", "--game", "corso"]
         (["bench", "onyx", "--agent", "corso"], "checkpoint corso plays corso"),
         (["bench", "--agent", "uct"], "agent 'uct' has no checkpoint"),
         (["export", "random"], "agent 'random' has no checkpoint"),
+        (["export", "corso", "--as=c", "--target=amiga"], "no library is made for 'amiga'"),
         (["train", "corso", "--folder", "x" * 300], "x... (File name too long): name another"),
         (["--game-module", "no_such_module", "games"], "'no_such_module'); it is looked for in"),
         (["games", "--game-module=json"], "--game-module json: there is no game in it; subclasses"),

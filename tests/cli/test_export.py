@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ludarium.arena.ladder import ladder_beside, load_ladder
 from ludarium.cli import main
 from ludarium.envs import GAMES
 from ludarium.models import load_checkpoint, save_checkpoint
@@ -98,8 +99,20 @@ def test_a_run_is_exported_beside_its_checkpoint(tmp_path, capsys):
     output = tmp_path / "elsewhere" / "corso.onnx"
     output.parent.mkdir()
     assert main(["export", str(tmp_path), "--output", str(output)]) == 0
-    assert "greatest difference from the network on 1,024 random" in capsys.readouterr().out
+    told, size = capsys.readouterr().out, output.stat().st_size / 1e6
+    assert f"corso.onnx  {size:.1f} MB, Corso(size=5), step {checkpoint.step:,}\n" in told
+    assert "greatest difference from the network on 1,024 random" in told
     assert load_exported(output).metadata["game"] == "corso"
+
+
+def test_a_library_is_told_with_the_number_of_levels(monkeypatch, tmp_path, capsys):
+    (tmp_path / "a.a").write_bytes(bytes(2345))
+    monkeypatch.setattr("ludarium.cli.export.write_library", lambda *_: [tmp_path / "a.a"])
+    assert main(["export", "corso", "--as=c", "--output", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    levels = len(load_ladder(ladder_beside(shipped_agent("corso"))).levels)
+    assert f"  Corso(size=5), {levels} levels; " in told
+    assert told.endswith("a.a  2 kB\n")
 
 
 def test_the_positions_are_those_of_many_plies_in_the_movers_frame():

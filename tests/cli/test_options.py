@@ -312,6 +312,29 @@ RENAMED: dict[str, dict[str, Any]] = {
     "play corso --terminal | --resume=moves.txt": {"begin": [0, None]},
     "play corso --no-browser | --port=8000": {"folder": ELSE, "port": 8000},
 }
+#: What does the work gets where no option says otherwise.
+USUAL: dict[str, dict[str, Any]] = {
+    "evaluate pocket:corso": {"games": 200, "seed": 1, "first": "pocket:corso:64"},
+    "tournament random uct:5 uct:6 --game=corso": {"plan.games": 100, "plan.seed": 1},
+    "compare random uct:5 --game=corso": {
+        **{"plan.elo0": 0, "plan.elo1": 30, "plan.alpha": 0.05, "plan.beta": 0.05},
+        **{"plan.games_limit": 20_000, "plan.normalised": False, "plan.seed": 1},
+    },
+    "curve run": {"plan.against": ["uct:200"], "plan.games": 40, "plan.simulations": 64},
+    "levels corso --measure --agent=pocket:corso": {"games": 200, "simulations": 256},
+    "report corso": {"settings.playouts": [100, 1000], "settings.opening_playouts": 2000},
+    "analyse corso": {"budget.simulations": 10_000, "budget.seconds": None},
+    "analyse corso --record=moves.txt --picture=b.svg": {"budget.simulations": 1_000},
+    "engine corso --agent=uct:9": {"simulations": 1_000},
+    "solve corso --option=size=3": {"memory": 4 << 30, "eager": 5, "leads": False},
+    "accuracy uct:5 --game=corso": {"count": 500, "seed": 1, "agent": "random"},
+    "puzzles corso --output=a.jsonl": {"seed": 1, "per_band": 40, "rounds": 50},
+    "language corso --agent=greedy": {"within": 100, "most": 100, "seed": 1},
+    "language corso --agent=greedy --positions": {"count": 200},
+    "render moves.txt --game=corso --output=a.gif": {"width": 800, "seconds": 1, "last_seconds": 3},
+    "render moves.txt --game=corso --output=a.png --every": {"columns": 4},
+    "play corso --terminal": {"opponent": "corso:64"},
+}
 #: Tests of options that are not passed on.
 ELSEWHERE = {
     "code --clear": "test_a_game_is_compiled_beforehand_listed_and_cleared",
@@ -379,6 +402,11 @@ def test_an_option_changes_what_it_is_for_and_nothing_else(line, words, capsys):
         option, _, value = words[2:].partition("=")
         names = {name.rpartition(".")[2]: str(new[name]).removesuffix(".0") for name in new}
         assert names == {option.replace("-", "_"): value or "True"}, new
+
+
+@pytest.mark.parametrize("line", USUAL)
+def test_without_an_option_the_usual_value_is_taken(line):
+    assert taken_by(line).items() >= USUAL[line].items()
 
 
 def options_of(parser: argparse.ArgumentParser, before: str = "") -> Iterator[str]:

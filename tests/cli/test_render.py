@@ -29,7 +29,9 @@ def render(record: str, output: str, *arguments: str, status: int = 0) -> bytes:
     return Path(output).read_bytes() if status == 0 else b""
 
 
-def test_one_position_is_drawn_as_in_python(record: str) -> None:
+def test_one_position_is_drawn_as_in_python(
+    record: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     position, pictures = make_game("corso", size=3).start(), []
     for move in MOVES:
         before, action = position.copy(), position.text_to_action(move)
@@ -37,6 +39,8 @@ def test_one_position_is_drawn_as_in_python(record: str) -> None:
         pictures.append(position.svg(action, before))
     assert render(record, "end.svg").decode() == pictures[-1]
     assert render(record, "two.svg", "--ply", "2").decode() == pictures[1]
+    size = Path("two.svg").stat().st_size
+    assert f"two.svg: 1 of 5 positions, {size:,} bytes\n" in capsys.readouterr().out
     start = make_game("corso", size=3).start()
     assert render(record, "start.svg", "--ply", "0", "--layer", "legal").decode() == start.svg(
         layers={"legal": None}
@@ -83,12 +87,20 @@ def test_very_long_games_are_drawn_in_part(
 
 
 def test_layers_of_a_search(record: str) -> None:
-    svg = render(record, "s.svg", "--ply", "1", "--layer", "visits", "--agent", "uct:30").decode()
-    root = ElementTree.fromstring(svg)
-    (group,) = [element for element in root.iter() if element.get("class") == "layer visits"]
-    visits = [int(text.text or 0) for text in group if text.tag.endswith("text")]
+    def told(agent: str, *layers: str) -> list[str | None]:
+        words = [f"--layer={name}" for name in layers]
+        root = ElementTree.fromstring(
+            render(record, "s.svg", "--ply", "1", "--agent", agent, *words).decode()
+        )
+        (group,) = (
+            each for each in root.iter() if each.get("class") == " ".join(["layer", *layers])
+        )
+        return [each.text for each in group if each.tag.endswith("text")]
+
+    visits = [int(text or 0) for text in told("uct:30", "visits")]
     assert len(visits) > 1
     assert sum(visits) >= 29
+    assert told("alphabeta:9", "policy", "values") == ["25", "-1.00"] * 4  # of lost corners
 
 
 @pytest.mark.parametrize(
