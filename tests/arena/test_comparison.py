@@ -36,14 +36,6 @@ def ended(contest: Contest) -> SPRTResult:
     return contest.outcome
 
 
-def test_the_stronger_one_is_found_and_the_weaker_one_too():
-    found = ended(compare())
-    assert found.verdict is Verdict.ACCEPTED
-    turned = ended(compare(plan=replace(PLAN, agents=("random", "uct:50"))))
-    assert turned.verdict is Verdict.REJECTED
-    assert turned.score.value < 0.5 < found.score.value
-
-
 def test_the_verdict_and_what_counts_do_not_depend_on_the_number_of_workers():
     told = Told()
     contest = compare(progress=told, workers=1)

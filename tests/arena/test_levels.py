@@ -13,7 +13,7 @@ import pytest
 
 from ludarium.arena import calibration
 from ludarium.arena.adaptive import AdaptiveAgent, OpponentEstimate
-from ludarium.arena.calibration import calibrate
+from ludarium.arena.calibration import calibrate, check_steps
 from ludarium.arena.ladder import (
     RANDOM_STRENGTH,
     Ladder,
@@ -374,6 +374,16 @@ def test_levels_are_placed_at_even_steps(whole: float, levels: int | None, fewes
     assert 0.55 < expected_score(first) < 0.65  # whoever plays at random wins at times
 
 
+def test_steps_are_checked_by_each_level_against_the_one_below(
+    game: Game, network: PolicyValueNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibration, "MatchRunner", lambda *_, **__: Scale(1200))
+    found = check_steps(game, network, a_ladder(game), games=400)
+    assert [(each.upper, each.lower) for each in found] == [(n + 1, n) for n in range(1, 8)]
+    assert all(each.result.score.value > 0.5 for each in found)
+    assert calibrate(game, network, "0" * 64, seed=7).seed == 7
+
+
 class Script:
     """A runner that plays no games, but has given scores, in percent, of matches of each kind."""
 
@@ -434,7 +444,8 @@ def test_a_calibration_is_repeated_by_its_seed(game: Game, checkpoint: Checkpoin
     assert replace(first, seconds=0) == replace(second, seconds=0)
     assert first.fits(game)
     assert first.levels[-1].strength == strongest(16)
-    assert [(each.upper, each.lower) for each in first.steps] == [(2, 1), (3, 2)]
+    matches = [(each.upper, each.lower, each.result.games) for each in first.matches]
+    assert matches == [(1, 0, 80), (2, 1, 40), (3, 2, 40), (2, 0, 20), (3, 1, 20)]
     assert len({title for title, _ in told.begun}) > 5
 
 
@@ -487,21 +498,25 @@ def test_it_adapts_from_game_to_game_and_restart_forgets(
     agent = AdaptiveAgent(game, network, a_ladder(game), seed=1)
     middle = agent.elo
     env = SingleAgentEnv(game, opponent=agent, seat="alternate")
-    weak = RandomAgent(game, 1)
+    player = RandomAgent(game, 1)
     for number in range(10):
-        before = agent.estimate.elo
+        before, strength = agent.estimate.elo, agent._ladder.scale.strength_at(agent.elo)
         env.reset(seed=1 if number == 0 else None)
         reward, is_over = 0.0, False
         while not is_over:
-            _, reward, is_over, truncated, _ = env.step(weak.choose(env.aec.position))
+            _, reward, is_over, truncated, _ = env.step(player.choose(env.aec.position))
             is_over = is_over or truncated
         assert (agent.estimate.elo - before) * reward > 0  # up after a loss
+        assert agent.level.params == params_at(strength, 32)
     assert agent.elo != middle
     agent.restart(1)
     assert agent.elo == middle
-    assert AdaptiveAgent(game, network, a_ladder(game), start=300.0).elo == pytest.approx(
-        300, abs=5
+    weak, again, other = (
+        AdaptiveAgent(game, network, a_ladder(game), start=300.0, seed=seed) for seed in (1, 1, 2)
     )
+    assert weak.elo == pytest.approx(300, abs=5)
+    chosen = [each.actions(open_states(game, 40)).tolist() for each in (weak, again, other)]
+    assert chosen[0] == chosen[1] != chosen[2]
 
 
 # What ships.
@@ -529,7 +544,9 @@ def test_a_shipped_ladder_is_even_and_of_its_agent(path: Path) -> None:
     assert all(prob == 1 for prob, share in zip(probs, shares, strict=True) if share > 0.4)
 
 
-def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_a_ladder(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert main(["levels", "corso"]) == 0
     shown = capsys.readouterr().out
     assert "beginner" in shown
@@ -549,6 +566,11 @@ def test_the_command_shows_a_ladder(capsys: pytest.CaptureFixture[str]) -> None:
             *(str(level["simulations"]), f"{level['temperature']:.3f}"),
             *(f"{level['max_value_loss']:.2f}", *f"{score:.1%}".split(), str(score.count)),
         ]
+    again = [LevelMatch(2, 1, MatchResult(7, 2, 1))]
+    monkeypatch.setattr(calibration, "check_steps", lambda *_: again)
+    assert main(["levels", "corso", "--check"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1].split()
+    assert [*last[:3], last[-1]] == ["2", "1", "80.0", "10"]
     assert main(["levels", "corso", "--output", "mine.json"]) == 2
     assert "give --measure too" in capsys.readouterr().err
     assert main(["levels", "corso", "--option", "size=3"]) == 2

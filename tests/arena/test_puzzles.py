@@ -7,13 +7,16 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from ludarium.analysis.exact_tests.positions import ExactPosition
 from ludarium.analysis.probing import prober_of
 from ludarium.arena import puzzles
 from ludarium.arena.puzzles import (
     BANDS,
     PER_BAND,
+    PuzzleSet,
     canonical_key,
     make_puzzles,
     puzzles_of,
@@ -23,7 +26,8 @@ from ludarium.arena.puzzles import (
 from ludarium.cli import main
 from ludarium.envs import GAMES, Position, make_game
 from ludarium.envs.engine.codec import Codec
-from tests.games import slow_but
+from tests.games import after, slow_but
+from tests.tictactoe import TicTacToe
 
 SHIPPED = list(GAMES)
 
@@ -61,15 +65,9 @@ def test_one_move_alone_keeps_the_exact_value(name):
 def test_symmetric_positions_have_one_key():
     game = make_game("corso", size=5)
     codec = Codec(game)
-    keys = {canonical_key(codec, _after(game, move)) for move in ("a1", "e1", "a5", "e5")}
+    keys = {canonical_key(codec, after(game.start(), move)) for move in ("a1", "e1", "a5", "e5")}
     assert len(keys) == 1
-    assert canonical_key(codec, _after(game, "b1")) not in keys
-
-
-def _after(game, move):
-    position = game.start()
-    position.play_moves(move)
-    return position
+    assert canonical_key(codec, after(game.start(), "b1")) not in keys
 
 
 def test_making_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch):
@@ -85,6 +83,33 @@ def test_making_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch):
     assert any(1 in each.solved.values() for each in whole.puzzles)
     with pytest.raises(ValueError, match="give the same arguments to go on"):
         make_puzzles(game, rounds=2, file=file, seed=4)
+
+
+class Clumsy:
+    """Finds the action of the second of some positions, in one of its tries."""
+
+    def restart(self, seed):
+        """Nothing is drawn."""
+
+    def actions(self, states):
+        return np.where(np.arange(len(states)) == 1, 2, -1)
+
+
+def test_a_band_holds_so_many_and_half_of_them_win_at_once():
+    game = TicTacToe()
+
+    def found(last, value):  # c1 is best, and ends the game
+        position = after(game.start(), 0, 3, 1, last)
+        results = {each: value - (each != 2) for each in position.legal_actions.tolist()}
+        return [ExactPosition(position, 0, (0, 3, 1, last), results)]
+
+    made, rng = PuzzleSet(game, (), {"per_band": 2, "rounds": 0}), np.random.default_rng(1)
+    for new in ([found(4, 1), found(5, 1)], [found(6, 1), found(7, 0), found(8, 0)]):
+        made = puzzles._with_more(made, new, dict.fromkeys(BANDS, Clumsy()), rng)
+    assert [(each.moves[-1], each.value, each.draws) for each in made.puzzles] == [
+        ("b3", "draw", []),  # more tries than at the other found its move
+        ("b2", "win", ["c2", "a3", "b3", "c3"]),
+    ]
 
 
 def test_each_round_of_each_seed_draws_its_own(monkeypatch):

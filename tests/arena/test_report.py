@@ -300,19 +300,6 @@ def test_replays_step_to_the_pictures_of_the_game() -> None:
         assert "\n".join(list(lines)[row] for row in rows) == frame
 
 
-@pytest.mark.slow
-def test_the_figures_are_complete_and_replays_can_be_loaded(
-    tictactoe: Report, tmp_path: Path
-) -> None:
-    written = tictactoe.write(tmp_path / "page.html")
-    data = json.loads(written.read_text())
-    assert data == tictactoe.data
-    with pytest.raises(ValueError, match=r"page\.json' ends in none of \.html, \.htm"):
-        tictactoe.write(written)
-    for replay in data["replays"]:
-        assert len(replay["player_0_chances"]) == len(replay["actions"]) + 1
-
-
 def test_a_game_without_much_has_a_report_too() -> None:
     """No board, no score, no events, a random start, players who see it turned."""
     report = make_report(Oddity(), TINY)

@@ -116,6 +116,13 @@ def played(study: Study) -> dict[str, list[Played]]:
     }
 
 
+def test_games_between_equals_follow_the_seed() -> None:
+    studies = [begin_study(make_game("corso", size=3), replace(TINY, seed=n)) for n in (1, 1, 2)]
+    for same, again, other in zip(*(each.samples.values() for each in studies), strict=True):
+        np.testing.assert_array_equal(same.actions, again.actions)
+        assert [*map(same.moves, range(9))] != [*map(other.moves, range(9))]
+
+
 def test_lengths_choices_results_and_rules(study: Study, played: dict[str, list[Played]]) -> None:
     for found, (name, games) in zip(length(study), played.items(), strict=True):
         plies = [each.plies for each in games]

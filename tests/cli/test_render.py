@@ -62,6 +62,8 @@ def test_an_animation_shows_every_ply(record: str) -> None:
     assert moving.n_frames == len(MOVES) + 1
     assert moving.size[0] == 60
     assert moving.info["duration"] == 1000
+    moving.seek(len(MOVES))
+    assert moving.info["duration"] == 3000
     few = image.open(io.BytesIO(render(record, "few.gif", "--width", "60", "--every", "3")))
     assert few.n_frames == 3  # plies 0, 3 and the last
 

@@ -130,17 +130,6 @@ def test_an_environment_is_in_one_frame(turned_game: Game, kind: type[BoardGameE
     assert turned > 0
 
 
-def test_what_is_illegal_is_so_in_the_frame_of_the_environment(turned_game: Game) -> None:
-    env = BoardGameEnv(turned_game, canonical=True)
-    env.reset(3)
-    env.step(int(env.last()[0]["action_mask"].argmax()))
-    mask = env.last()[0]["action_mask"]
-    for action in range(turned_game.num_actions):
-        if not mask[action]:
-            with pytest.raises(ValueError, match="is not legal"):
-                env.step(action)
-
-
 @pytest.mark.parametrize("dtype", slow_but([np.uint8], [np.float32, np.uint8]))
 def test_a_batch_is_in_one_frame(turned_game: Game, dtype: type) -> None:
     if dtype == np.uint8 and not turned_game.binary_observation:

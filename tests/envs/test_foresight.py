@@ -146,7 +146,11 @@ def test_threats_are_drawn_for_either_side() -> None:
     svg = position.svg(layers={"threats": None})
     root = ElementTree.fromstring(svg)
     (group,) = [group for group in root.iter() if group.get("class") == "layer threats"]
-    assert len(group) == 5  # two marbles of one side, three of the other
+    columns = position.game.action_spots()[:5, 0]
+    at = [float(mark.attrib["transform"].split("(")[1].split()[0]) for mark in group]
+    is_left = [x < columns[np.abs(columns - x).argmin()] for x in at]
+    marks = [mark[0].tag.rpartition("}")[2] for mark in group]
+    assert [*zip(marks, is_left, strict=True)] == [("circle", True)] * 2 + [("path", False)] * 3
 
 
 def test_wins_without_a_place_are_told_below(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -373,31 +373,6 @@ def test_an_opening_that_would_end_the_game_is_left_out_whole() -> None:
     assert np.bincount(env.batch.states["ply"]) / 1000 == pytest.approx([3 / 4, 1 / 4], abs=0.05)
 
 
-def test_opponents_of_many_games_are_told_of_abandoned_ones() -> None:
-    class Many:
-        def __init__(self) -> None:
-            self.told: list[float] = []
-
-        def begin(self, games: np.ndarray) -> None:
-            """Nothing to prepare."""
-
-        def choose(self, batch: BatchEnv, games: np.ndarray) -> np.ndarray:
-            return batch.masks[games].argmax(axis=1)
-
-        def finish(self, games: np.ndarray, rewards: np.ndarray) -> None:
-            self.told += rewards.tolist()
-
-    many = Many()
-    env = VectorBoardGameEnv(TicTacToe(), 3, opponent=many, seat=0)
-    env.reset(seed=1)
-    env.step([4, 4, 4])
-    env.step([4, 8, 8])  # forfeits the first game
-    assert many.told == [-1]
-    env.reset()
-    assert many.told[0] == -1
-    assert np.isnan(many.told[1:]).tolist() == [True] * 3
-
-
 # Opponents that fail.
 
 

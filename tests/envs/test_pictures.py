@@ -211,7 +211,8 @@ def test_ownership_is_that_of_the_board_or_given() -> None:
     for given in (None, [-1, 0, 0, 0, 1, 0, 0, 0, 0]):
         root = ElementTree.fromstring(position.svg(layers={"ownership": given}))
         (group,) = [group for group in root.iter(f"{_SVG}g") if "class" in group.attrib]
-        assert len(group) == 2
+        marks = [mark[0].tag.removeprefix(_SVG) for mark in group]
+        assert marks == ["path", "rect"]  # a diamond is player_1's
 
 
 @pytest.mark.parametrize(

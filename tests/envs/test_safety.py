@@ -277,7 +277,7 @@ def test_a_snapshot_that_was_changed_is_refused(default_game: Game) -> None:
     assert contents_of(games.states) == later
     games.resume(snapshot)
     assert contents_of(games.states) == before
-    assert contents_of(games.snapshot()["rngs"]) == contents_of(snapshot["rngs"])
+    np.testing.assert_array_equal(games.snapshot()["rngs"], snapshot["rngs"])
     np.testing.assert_array_equal(games.masks[1], games.position(1).mask)
     np.testing.assert_array_equal(games.observations[1], games.position(1).observation())
 

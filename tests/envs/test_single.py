@@ -225,16 +225,6 @@ def test_an_illegal_action_can_raise_and_change_nothing() -> None:
     assert (reward, terminated) == (0, False)
 
 
-def test_stepping_needs_a_game() -> None:
-    env = SingleAgentEnv("corso", size=2)
-    for call in (lambda: env.step(0), env.action_masks, env.aec.to_record, env.aec.board_text):
-        with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
-            call()
-    play_one(env, np.random.default_rng(0))
-    with pytest.raises(ResetNeeded, match="reset"):
-        env.step(0)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -262,7 +252,3 @@ def test_render_modes() -> None:
     env.reset(seed=0)
     env.step(8)
     assert env.render() == env.aec.position.board_text()
-    svg = gymnasium.make("ludarium/Corso-v0", render_mode="svg", disable_env_checker=True)
-    svg.reset(seed=0)
-    assert str(svg.render()).startswith("<svg")
-    svg.close()

@@ -10,17 +10,10 @@ import pytest
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
 from ludarium.language import endpoint as endpoints
+from ludarium.language import evaluation
 from ludarium.language.agent import Decision
 from ludarium.language.endpoint import Answer
-from ludarium.language.evaluation import (
-    Loss,
-    answers_in_all,
-    exact_sets,
-    ladder_of,
-    losses,
-    mistakes,
-    rate,
-)
+from ludarium.language.evaluation import Loss, answers_in_all, exact_sets, losses, mistakes, rate
 from ludarium.language.scripted import ScriptedEndpoint, agent_script, position_asked
 from ludarium.training.agents import make_agent
 
@@ -75,7 +68,8 @@ def test_an_evaluation_goes_on_where_it_was_stopped(capsys, tmp_path: Path) -> N
         assert len((tmp_path / folder / "answers.jsonl").read_text().splitlines()) == asked
     games = [json.loads(line) for line in (tmp_path / "cut" / "games.jsonl").open()]
     assert len(games) == report["games"] == sum(row["score"]["count"] for row in whole["opponents"])
-    assert all(each["elo"] == ladder_of(GAME)[each["opponent"]] for each in whole["opponents"])
+    known = evaluation.ladder_of(GAME)
+    assert all(each["elo"] == known[each["opponent"]] for each in whole["opponents"])
     assert report["answers"]["faults"] == {"malformed": asked - report["answers"]["decisions"]}
     for game in games:
         from_record(game)
