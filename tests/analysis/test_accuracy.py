@@ -126,21 +126,3 @@ def test_the_command_counts_by_kinds_of_positions(capsys):
         row = re.search(rf"{title} +(\d+) +(.*)", printed)
         assert row is not None
         assert (int(row[1]), row[2]) == (each.count, f"{each:.1%}")
-
-
-@pytest.mark.slow
-def test_the_command_measures_networks_with_and_without_search(capsys):
-    command = ["accuracy", "corso", "--option", "size=3", "--positions", "30", "--by", "uct:20"]
-    command += ["--simulations", "8"]
-    assert main([*command, "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
-    assert list(data["agents"]) == ["network alone", "corso:8"]
-    searching = data["agents"]["corso:8"]
-    assert searching["all"]["count"] == data["positions"] == 30
-    assert searching["choices"]["count"] == sum(searching[key]["count"] for key in ("won", "drawn"))
-    assert list(data["value_errors"]) == ["network alone", "corso:8"]
-    assert all(part["count"] == 30 for part in data["value_errors"].values())
-    assert main(command) == 0
-    printed = capsys.readouterr().out
-    assert "network alone" in printed
-    assert "mean absolute error of the value" in printed

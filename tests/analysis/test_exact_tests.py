@@ -301,7 +301,8 @@ def test_several_numbers_of_simulations_are_rows(tmp_path, capsys):
     command = ["accuracy", "corso", "--test", str(tmp_path / "test"), "--json"]
     assert main([*command, "--simulations", "2,4"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert list(data["agents"]) == ["network alone", "corso:2", "corso:4"]
+    rows = ["network alone", "corso:2", "corso:4"]
+    assert [*data["agents"]] == [*data["value_errors"]] == rows
     assert main([*command, "--simulations", "0,2"]) == 0
     assert list(json.loads(capsys.readouterr().out)["agents"]) == ["corso:0", "corso:2"]
     assert main([*command, "--simulations", "2,x"]) == 2

@@ -345,12 +345,3 @@ def test_names_beside_rows_are_within_the_chart(name: str) -> None:
         end, shown = float(found[1]), found[2]
         assert 6.4 * len(shown) <= end <= 240
         assert shown == name or (name.endswith(shown.removeprefix("...")) and name in chart)
-
-
-def test_a_mark_beside_all_intervals_is_at_its_place() -> None:
-    chart = dot_chart([Row("a", 0.7, 0.6, 0.8)], "t", "{:.1f}".format, mark=0.5)
-    mark, low, high = (
-        float(re.search(pattern, chart)[1])  # type: ignore[index]
-        for pattern in (r'"mark" d="M([0-9.]+)', r'"line s0" d="M([0-9.]+)', r"H([0-9.]+)")
-    )
-    assert low - mark == pytest.approx((high - low) / 2, abs=0.2)

@@ -686,6 +686,9 @@ def test_marks_of_charts_are_at_their_places() -> None:
     assert 'd="M100.0 12.5H354.0"' in svg
     assert 'cx="163.5"' in svg
     assert svg.count(">0.50<") == 2  # a tick, and the value
+    svg = page.dot_chart([page.Row("a", 0.7, 0.6, 0.8)], "t", "{:.2f}".format, mark=0.5)
+    assert 'class="mark" d="M100.0 ' in svg  # beside all intervals
+    assert 'd="M184.7 12.5H354.0"' in svg
     assert [page.diverging(n) for n in (1, 0.5, 0)] == ["#005c9e", "#ffffff", "#d55e00"]
     assert [page.ink_on(n) for n in (0.1, 0.4, 0.9)] == ["#fff", "#111", "#fff"]
     spots = np.array([[0.0, 0], [30, 0], [0, 10], [np.nan, np.nan]])

@@ -22,6 +22,7 @@ from ludarium.arena.plot import plot_ratings
 from ludarium.arena.results import ROW, Crosstable
 from ludarium.arena.schedule import ScheduledMatch, SeededOpenings
 from ludarium.arena.standings import Standings
+from ludarium.base.threads import available_cores
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
 from ludarium.training.agents import RESIGN, Agent, RandomAgent, read_agent
@@ -258,26 +259,13 @@ def test_without_a_folder_standings_are_the_same(whole):
     assert play().text(terminal=False) + "\n" == (whole / "table.txt").read_text()
 
 
-def test_agents_of_a_worker_use_one_core():
-    seen = set()
-
-    class Curious(RandomAgent):
-        def __init__(self, game, seed=None):
-            from ludarium.base.threads import available_cores
-
-            seen.add(available_cores())
-            super().__init__(game, seed)
-
-    play_own({"curious": Curious, "random": "random"}, 4, workers=2)
-    assert seen == {1}
-
-
-def test_a_players_own_class_is_asked_by_one_worker_at_a_time_and_told_of_every_game():
+def test_a_class_plays_on_one_core_in_one_worker_at_a_time_and_is_told_of_every_game():
     inside, told = threading.Lock(), Counter[str]()
 
     class Careful(RandomAgent):
         def restart(self, seed=None):
             told["seeds"] += seed is not None
+            told["cores"] |= available_cores()
             super().restart(seed)
 
         def begin(self, games):
@@ -296,7 +284,7 @@ def test_a_players_own_class_is_asked_by_one_worker_at_a_time_and_told_of_every_
 
     contest = play_own({"careful": Careful, "random": "random"}, 40, workers=4)
     assert len(contest.results) == 40
-    assert told == {"seeds": 10, "begun": 40, "ended": 40}
+    assert told == {"seeds": 10, "begun": 40, "ended": 40, "cores": 1}
 
 
 # Failures.
