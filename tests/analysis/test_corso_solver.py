@@ -218,4 +218,5 @@ def test_solve_prints_first_actions(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(found["first_actions"]) == ["b1"]
     assert found["first_actions"]["b1"]["value"] == "win"
     assert found["first_actions"]["b1"]["low"] == {"outcome": 1}  # the lead was not asked for
+    assert 0 < found["table_filled"] < 0.003  # a share: some positions of 1 MiB
     assert found["start"] is None  # other first actions may be better

@@ -194,6 +194,7 @@ def test_several_opponents_give_a_rating_and_are_rated_once(base):
         assert elo.low < elo.value < elo.high
         assert {"random", "uct:2"} >= point.found["anchors"].keys()
     lines = [json.loads(line) for line in (base / "a" / "curve.jsonl").read_text().splitlines()]
+    assert lines[0]["what"].keys() == {"ratings", "networks", "known", "seed"}
     assert lines[0]["what"]["ratings"] == ["random", "uct:2"]
     assert measure_curves([base / "a"], plan) == [found]
 

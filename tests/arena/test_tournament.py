@@ -563,15 +563,17 @@ def test_the_command_plays_draws_resumes_and_shows(tmp_path, capsys):
     assert re.search(r"^\d  uct:5 +1000 \(1000 to 1000\) +16 ", printed, re.MULTILINE)
     assert "player_0, who moves first" in printed
     assert plot.read_text().startswith("<?xml")
-    assert ">uct:5<" in plot.read_text()
+    assert ">Corso (size=3)<" in plot.read_text()
     assert main(["tournament", "--folder", folder, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["finished"]
     assert sum(agent["elo"]["value"] for agent in data["agents"]) == pytest.approx(0, abs=0.1)
     lines = (tmp_path / "tour" / "games.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "tour" / "games.jsonl").write_bytes(b"".join(lines[:12]))
-    assert main(["tournament", "--folder", folder, "--show"]) == 0
-    assert "12 of 24 games are finished" in capsys.readouterr().err
+    assert main(["tournament", "--folder", folder, "--show", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert "12 of 24 games are finished" in shown.err
+    assert not json.loads(shown.out)["finished"]
     assert main(["tournament", "--folder", folder, "--show", "--anchor", "nosuch=5"]) == 2
     assert "nosuch is the anchor, but not among the agents" in capsys.readouterr().err
     assert main(["tournament", *AGENTS, "--folder", folder, "--show"]) == 2

@@ -145,6 +145,8 @@ def test_a_game_move_by_move(capsys):
     out = capsys.readouterr().out
     assert re.search(r"^ +5 +player_0 +b3 +-\S+ +\S+ +a3$", out, re.MULTILINE)
     assert re.search(r"^lost most: 5\. b3 \(-[12]\.\d\d\)", out, re.MULTILINE)
+    lost = re.search(r"^lost per move: player_0 (\S+), player_1 (\S+)$", out, re.MULTILINE)
+    assert float(lost[1]) > float(lost[2]) > 0.1  # by b3 more than by c1
     assert b"<svg" in Path("game.svg").read_bytes()
     assert main(["analyse", "tictactoe", *arguments[:-2], "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

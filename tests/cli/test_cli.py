@@ -221,8 +221,10 @@ def test_evaluate_prints_results_as_json(run_folder, capsys):
     results = json.loads(capsys.readouterr().out)
     assert [result["second"] for result in results] == ["random", "greedy"]
     assert {(each["first"], each["seed"]) for each in results} == {(f"{run_folder}:2", 3)}
-    assert main(["evaluate", "uct:20", "--game", "corso", "--games", "2", "--against=random"]) == 0
-    assert "uct:20" in capsys.readouterr().out
+    words = "evaluate uct:20 --game=corso --games=2 --against=random --against=greedy"
+    assert main(words.split()) == 0
+    shown = capsys.readouterr().out
+    assert [name for name in ("uct:20", "random", "greedy") if name not in shown] == []
 
 
 def test_the_usual_opponents_are_those_that_can_play_the_game(monkeypatch):

@@ -325,6 +325,14 @@ def test_of_a_game_that_is_abandoned(face: Face) -> None:
     assert len(listener.begun) == 3
 
 
+def test_of_a_game_that_a_limit_of_steps_cuts_off() -> None:
+    listener = Listener()
+    env = VectorBoardGameEnv(TicTacToe(), 1, opponent=listener, seat=0, max_episode_steps=1)
+    env.reset(seed=1)
+    env.step([4])
+    assert listener.rewards == [None]
+
+
 @each_face
 @pytest.mark.parametrize("canonical", [False, True])
 def test_of_a_game_that_ends_before_the_agents_first_turn(face: Face, canonical: bool) -> None:
