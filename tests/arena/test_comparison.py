@@ -100,6 +100,7 @@ def test_pairs_of_games_that_repeat_earlier_ones_do_not_count():
     ("arguments", "message"),
     [
         ({"agents": ("a", "b", "c")}, "a comparison is of two agents, not of 3"),
+        ({"agents": ("a", "a")}, "'a' is named twice"),
         ({"games_limit": 5}, "games_limit is a positive even number"),
         ({"games_limit": 4.0}, r"games_limit is 4\.0; accepted: a whole number from 2 on"),
     ],

@@ -500,14 +500,15 @@ def test_it_adapts_from_game_to_game_and_restart_forgets(
     env = SingleAgentEnv(game, opponent=agent, seat="alternate")
     player = RandomAgent(game, 1)
     for number in range(10):
-        before, strength = agent.estimate.elo, agent._ladder.scale.strength_at(agent.elo)
+        expected, elo = deepcopy(agent.estimate), agent.elo
         env.reset(seed=1 if number == 0 else None)
         reward, is_over = 0.0, False
         while not is_over:
             _, reward, is_over, truncated, _ = env.step(player.choose(env.aec.position))
             is_over = is_over or truncated
-        assert (agent.estimate.elo - before) * reward > 0  # up after a loss
-        assert agent.level.params == params_at(strength, 32)
+        expected.learn(elo, (1 + reward) / 2)
+        assert agent.estimate.elo == pytest.approx(expected.elo)
+        assert agent.level.params == params_at(agent._ladder.scale.strength_at(elo), 32)
     assert agent.elo != middle
     agent.restart(1)
     assert agent.elo == middle

@@ -109,10 +109,8 @@ def test_a_library_is_told_with_the_number_of_levels(monkeypatch, tmp_path, caps
     (tmp_path / "a.a").write_bytes(bytes(2345))
     monkeypatch.setattr("ludarium.cli.export.write_library", lambda *_: [tmp_path / "a.a"])
     assert main(["export", "corso", "--as=c", "--output", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
     levels = len(load_ladder(ladder_beside(shipped_agent("corso"))).levels)
-    assert f"  Corso(size=5), {levels} levels; " in told
-    assert told.endswith("a.a  2 kB\n")
+    assert f"  Corso(size=5), {levels} levels; " in capsys.readouterr().out
 
 
 def test_the_positions_are_those_of_many_plies_in_the_movers_frame():
