@@ -200,6 +200,34 @@ def test_a_proven_outcome_ends_the_thinking_unless_points_are_played_for():
         assert tree.evaluations == sum(asked)
 
 
+def test_a_kept_win_at_once_is_played_also_where_points_are_searched_for():
+    game, kept = make_game("corso", size=4), 0
+    network = random_network(1, game.num_actions)
+    settings = SearchSettings(algorithm="puct", score=0.5)
+    for seed in range(40):
+        position, rng = game.start(), np.random.default_rng(seed)
+        while position.ply < 9:
+            position.play(int(rng.choice(position.legal_actions)))
+        for action, child in children_of(position).items():
+            mover, ends = child.mover, [end for end in children_of(child).values() if end.is_over]
+            if not any(end.rewards[mover] > 0 for end in ends):
+                continue
+            batches = new_batches(game, 1, 8, 0.0)
+            tree = TreeSearch(game, position.states, network, settings, batches)
+            tree.think(Budget(simulations=300))
+            kept += visits_by_action(tree)[action] > 1
+            tree.play(action)
+            found = tree.result()
+            assert found.policies.sum() == pytest.approx(1)
+            assert found.proven_actions[0, found.actions[0]]
+    assert kept > 3
+
+
+def children_of(position: Position) -> dict[int, Position]:
+    actions = [] if position.is_over else position.legal_actions.tolist()
+    return {action: after(position, position.action_to_text(action)) for action in actions}
+
+
 def test_what_ends_the_thinking():
     tree = search(GAME.start(0), settings=SearchSettings(algorithm="puct", solver=False))
     calls = itertools.count()

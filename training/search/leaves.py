@@ -4,7 +4,7 @@ Template functions (see ``ludarium.envs.engine.compile``) beside those of `simul
 simulations. Two simulations under way at the same time would often end in the same leaf.
 So a waiting leaf increments ``pending`` along its path, and `puct` counts it as a visit
 whose value is not known yet. A simulation that ends in a waiting leaf even so (a collision)
-increments ``pending`` too, so that the next one goes elsewhere, but is not counted.
+increments ``pending`` too, so that the next one is likelier to go elsewhere, but is not counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ludarium.models.evaluation import Evaluation
 
 from .cache import NO_SLOT, lookup, new_cache, store, stored
 from .settings import settings_record
-from .simulate import expand, expand_leaf, show, simulate, start_search, write_evaluation
+from .simulate import add_win, expand, expand_leaf, show, simulate, start_search, write_evaluation
 from .tree import NO_NODE, OneSearch, is_over, is_proven, is_settled, new_tree, node_value
 from .value import root_value
 
@@ -49,7 +49,7 @@ def arguments(game: Game) -> Arguments:
     yield "open_root", (tables, search, settings, rngs, evaluation)
     yield "gather", (tables, search, cache, settings, visits, planes, numbers, numbers, 0)
     yield "receive", (tables, search, cache, settings, numbers, numbers, evaluation)
-    yield "keep_subtree", (search, 0, numbers)
+    yield "keep_subtree", (tables, search, settings, 0, numbers)
     row, flags = evaluation.logits[0], np.zeros(game.num_actions, np.bool_)
     result = np.zeros(1, np.int64), row, row, row, numbers, row, row, row, flags
     yield "read_root", (search, settings, 0.0, np.zeros((2, 2)), *result)
@@ -58,7 +58,7 @@ def arguments(game: Game) -> Arguments:
 
 
 _ATTEMPTS = 4  # simulations per call, for each leaf that may wait
-_SEEN = 0.15  # an action has a lower bound from this share of the most visits on
+_SEEN = 0.15  # least share of the most visits of an action with a lower bound
 _LEAST_VARIANCE = 1e-4  # least variance of an action's values
 
 
@@ -73,7 +73,11 @@ def add_pending(nodes, leaf, count):
 
 @kernel
 def show_root(tables, search, cache, planes, canonical, is_new):
-    """Show the root, as request 0; ``is_new`` begins a tree with the position in ``states[0]``."""
+    """Write the root's observation to row 0 of ``planes``, and let the root wait for the answer.
+
+    ``is_new`` begins a tree with the position in ``states[0]``; else the root is a kept node
+    without an evaluation. Simulations are counted from 0.
+    """
     root = search.roots[0]
     if is_new:
         start_search(tables[0], search, canonical)
@@ -84,7 +88,7 @@ def show_root(tables, search, cache, planes, canonical, is_new):
 
 @kernel
 def open_root(tables, search, settings_array, rngs, evaluation):
-    """Expand the root with row 0 of an `Evaluation`."""
+    """Expand the root with row 0 of an `Evaluation`; an action that wins at once gets its child."""
     logits, wdl, score = evaluation
     expand(tables[0], search, settings_array[0], rngs[0], logits[0], wdl[0], score[0])
 
@@ -107,7 +111,7 @@ def gather(
         planes: float32 [n or more, planes, cells], receives the observations of the leaves.
         leaves: int32 [n], receives the numbers of the leaves.
         blocked: int32 [m], receives waiting leaves in which other simulations ended.
-        limit: simulations at which to stop: all of the tree's, and these leaves.
+        limit: this ends when the tree's simulations and the leaves that wait here are so many.
 
     Returns:
         How many leaves wait, and how many simulations were blocked.
@@ -124,7 +128,7 @@ def gather(
         leaf = simulate(table, search, settings, considered_visits)
         if leaf == NO_NODE:
             continue
-        # A collision: the leaf waits already. Send the next simulation elsewhere.
+        # A collision: the leaf waits already. The next simulation is likelier to go elsewhere.
         if nodes[leaf].pending > 0:
             blocked[collisions] = leaf
             collisions += 1
@@ -148,7 +152,7 @@ def gather(
 def receive(tables, search, cache, settings_array, leaves, blocked, evaluation):
     """Expand the leaves that `gather` found; undo the pending visits of these and of blocked ones.
 
-    ``evaluation``, an `Evaluation` of n, answers the observations that `gather` showed.
+    ``evaluation`` has a row for each of ``leaves``: the answer to what `gather` showed of it.
     """
     nodes = search.nodes
     logits, wdl, score = evaluation
@@ -165,13 +169,16 @@ def receive(tables, search, cache, settings_array, leaves, blocked, evaluation):
 
 
 @kernel
-def keep_subtree(search, child, numbers):
+def keep_subtree(tables, search, settings_array, child, numbers):
     """Make ``child`` the root and drop everything that is not below it. No leaf may wait.
 
     Nodes come after their parents, and edges in the order of the nodes, so no index increases.
+    A root that is proven because it wins at once gets the child that wins, as in `open_root`.
 
     Args:
+        tables: the game's tables.
         search: a `OneSearch`.
+        settings_array: structured [1], see `settings.SETTINGS`.
         child: the number of the node to keep.
         numbers: int32 [nodes in use], scratch space for the new numbers.
     """
@@ -205,6 +212,8 @@ def keep_subtree(search, child, numbers):
     root.size = size
     root.edges = next_edge
     root.simulation = max(0, nodes[0].visits - 1)
+    if nodes[0].evaluated and is_proven(nodes[0]):
+        add_win(tables[0], search, settings_array[0])
 
 
 @part
@@ -276,7 +285,7 @@ def edge_by_bound(nodes, edges, settings, best, lcb):
     """The root edge of the greatest lower confidence bound, as in KataGo; ``best`` if none counts.
 
     The bound is the value less ``lcb`` standard errors. Edges without a good share of the most
-    visits do not count: their errors are hardly known.
+    visits, or with fewer than two, do not count: their errors are hardly known.
     """
     node = nodes[0]
     most = 0
@@ -318,7 +327,8 @@ def read_root(
     Args:
         search: a `OneSearch`.
         settings_array: structured [1], see `settings.SETTINGS`.
-        lcb: standard errors of the bound by which the action is chosen; 0: the most visited.
+        lcb: standard errors of the bound by which the action is chosen; 0, and in a proven root:
+            the edge that `best_edge` ranks first.
         sums: float64 [2, nodes in use], scratch space of `add_draws`.
         actions, values, draws: [1], receive the action to play, and the root's value and draws.
         policy, visits, priors, action_values, action_draws, proven_actions: [A], receive what is
@@ -356,7 +366,11 @@ def read_root(
 
 @kernel
 def rank_edges(search, settings_array, ranked):
-    """Write the root's edges into ``ranked``, int32 [at least as many], the best first."""
+    """Write the root's edges into ``ranked``, int32 [at least as many], the best first.
+
+    Returns:
+        How many edges there are.
+    """
     nodes, edges, settings = search.nodes, search.edges, settings_array[0]
     node = nodes[0]
     for edge in range(node.first, node.end):  # insertion sort

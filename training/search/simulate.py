@@ -206,10 +206,7 @@ def expand(table, search, settings, rng, logits, wdl, score):
     if number == 0:
         evaluate_root(search, settings, rng, value)
         if settings.solver:
-            edge = winning_edge(table, search, 0)
-            if edge != NO_EDGE:
-                child = add_child(table, search, 0, edge)
-                end_in_final(table, search, settings, child)
+            add_win(table, search, settings)
         return
     root.waiting = NO_NODE
     expand_leaf(search, number, value)
@@ -280,6 +277,15 @@ def winning_edge(table, search, number):
         if trial.outcome != ONGOING and reward(trial.outcome, mover) > 0:
             return edge
     return NO_EDGE
+
+
+@part
+def add_win(table, search, settings):
+    """Add the child after a root's action that wins the game at once, if there is one."""
+    edge = winning_edge(table, search, 0)
+    if edge != NO_EDGE and search.edges[edge].child == NO_NODE:
+        child = add_child(table, search, 0, edge)
+        end_in_final(table, search, settings, child)
 
 
 @part

@@ -196,7 +196,9 @@ class TreeSearch(Search):
         if self._states[child]["outcome"] != ONGOING:
             raise ValueError("there is nothing to search in a finished game")
         numbers = np.empty(self._roots[0]["size"], np.int32)
-        self._kernels.keep_subtree(self._search(), child, numbers)
+        self._kernels.keep_subtree(
+            self.game.tables, self._search(), self._settings_array, child, numbers
+        )
         self.is_full = False
         if not self._nodes[0]["evaluated"]:
             self._open(is_new=False)
