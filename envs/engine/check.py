@@ -102,8 +102,11 @@ def _faults_of_spec(game: Game, spec: Any) -> Iterator[str]:
     yield from _faults_of_turn(spec)
     if spec.owner is not None and spec.board is None:
         yield "its spec has a function owner, but cells have owners only on a board"
-    if hasattr(game.rules, "points") and hasattr(game.rules, "score"):
+    leads = [name for name in ("points", "score") if hasattr(game.rules, name)]
+    if len(leads) == 2:
         yield "its rules have points and score; leave out the score, the difference of the points"
+    if spec.max_score and not leads:
+        yield f"max_score is {spec.max_score}, but its rules have neither score nor points"
 
 
 def _faults_of_turn(spec: Spec) -> Iterator[str]:

@@ -9,9 +9,9 @@ Spaces, the triangles of a hexagon (their index runs along the rows from ``a1``)
 
 Spaces border along the rows, and up and down where triangles share a side; they point at each
 other if they lie opposite across a corner. There are 51 pairs: 30 that border, then 21
-that point at each other, both sorted by lower and higher space. The actions are the pairs of the
-movement, then, if the setup is empty, the 24 spaces to place on. Player 0 is light. The
-canonical turn is half a turn, ``space -> 23 - space``.
+that point at each other, both sorted by lower and higher space. The actions are the pairs that
+the option ``movement`` allows (basic: the 30, advanced: all), then, if the setup is empty, the 24
+spaces to place on. Player 0 is light. The canonical turn is half a turn, ``space -> 23 - space``.
 
 A game begins with 24 placements if its setup is empty. All further plies are exchanges; two of
 them, one by each player, make a round.
@@ -72,7 +72,7 @@ NUM_PLANES = 18
 
 
 def state_dtype(turns_kept: int) -> np.dtype:
-    """The dtype of a position, which includes the positions before it.
+    """The dtype of a position; with ``repetition`` it includes keys of the positions before it.
 
     ``light`` is the set of spaces with a light piece, ``empty`` of those without a piece.
     ``mixed`` is the set of pairs with one piece of each colour, once all pieces are placed.
@@ -80,8 +80,9 @@ def state_dtype(turns_kept: int) -> np.dtype:
     count for each player. ``forbidden`` is the pair that may not be exchanged now, or `NO_PAIR`.
     ``history[mover, turn]`` is the `position_key` of the position before that turn of ``mover``,
     counted from the first exchange. It is zero beyond the present turn, at the present one if the
-    last exchange filled a circle that counts or left no other, and everywhere without
-    ``repetition``.
+    last exchange filled a circle that counts or left no exchange, and everywhere without
+    ``repetition``. In a position read from a text the keys that it names stand at the latest
+    turns, in no order of play, with zeros before them, and the present one is there always.
     """
     return engine.state_dtype(
         ("forbidden", np.uint8),
@@ -202,7 +203,7 @@ def score(tables, state):
 
 @rule
 def is_turned(tables, state, player):
-    """True for the dark player, who sees the board turned by half, as light sees it."""
+    """True for the dark player, who sees the board turned by half a turn, its own side below."""
     return player == 1
 
 
@@ -244,7 +245,7 @@ def has_circle(state, player):
 def position_key(tables, state):
     """Colouring, forbidden pair and kind of movement in 31 bits.
 
-    Together with the player to move, this is the position.
+    Together with the player to move, this is what repetition compares.
     """
     kind = movement(tables, state)
     return int(state.light) | int(state.forbidden) << SPACES | kind << SPACES + 6

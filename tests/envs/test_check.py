@@ -147,6 +147,11 @@ def _in_spec(given: str) -> Change:
             "2 arguments; it is called with 3: tables, state, action",
         ),
         ("def observe(", "def observes(", "its rules have no function observe"),
+        (
+            "def score(",
+            "def scores(",
+            "max_score is 1, but its rules have neither score nor points",
+        ),
         ("max_score=1", "words=7", "words is 7; write Texts(texts) or Texts(texts, function)"),
         ("max_score=1", "words=Texts(7)", "words is 7; it must be a list of texts"),
         ("max_score=1", "tasks=Texts(())", "tasks is empty; it must have a text"),
