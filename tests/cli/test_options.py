@@ -305,11 +305,10 @@ RENAMED: dict[str, dict[str, Any]] = {
     },
     "play corso --terminal | --opponent=uct:5": {"opponent": "uct:5", "command": ELSE},
     "play corso --terminal | --simulations=3": {"opponent": "corso:3", "command": ELSE},
-    "play corso --terminal | --position=5/5/5/5/OX3 0": {
-        "position": "5/5/5/5/OX3 0",
-        "begin": ELSE,
+    "play corso --terminal | --position=5/5/5/5/OX3 0": {"begun": ELSE},
+    "play corso --terminal | --resume=moves.txt": {
+        "begun": ["Corso(size=5)", 0, None, [12, 16], None]
     },
-    "play corso --terminal | --resume=moves.txt": {"begin": [0, None]},
     "play corso --no-browser | --port=8000": {"folder": ELSE, "port": 8000},
 }
 #: What does the work gets where no option says otherwise.

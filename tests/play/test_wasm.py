@@ -307,7 +307,10 @@ def test_options_name_a_module() -> None:
         (["draughts"], "no game is called 'draughts'"),
         (["corso?size"], "write GAME[?]NAME=VALUE"),
         (["corso?size=99"], "option 'size' is 99"),
-        (["--simulations", "0"], "simulations of a search is 0; accepted: an integer from 1 to"),
+        (
+            ["--simulations", "0"],
+            "simulations of a search is 0; accepted: a whole number from 1 to",
+        ),
     ],
 )
 def test_a_wrong_command_is_told(

@@ -16,6 +16,7 @@ from ludarium.training.search.settings import settings_record
 from ludarium.training.search.tree import EDGE, NO_NODE, NODE
 from tests.games import ALL_GAMES, after, children, positions_after, slow_but, states_of
 from tests.kernels import compiled
+from tests.tictactoe import TicTacToe
 
 from .random_tree import RandomTree
 
@@ -283,6 +284,16 @@ def test_puct_visits_what_it_does_in_plain_python_whoever_is_to_move():
         assert visits.tolist() == puct_in_plain_python(root, evaluate, 60, 1.2, noise)
         movers.add(root.mover)
     assert movers == {0, 1}
+
+
+def test_a_proven_draw_keeps_its_share_of_the_visits_until_the_root_is_proven():
+    positions = positions_after(TicTacToe(), 4, 200)  # draws are proven soon here
+    settings = SearchSettings(simulations=30, algorithm="puct")
+    search = BatchSearch(positions[0].game, settings, batch=len(positions), seed=3)
+    found = search.run(states_of(positions), random_network(1, 9))
+    kept = np.where(found.policies > 0, found.visits, 0)[~found.proven]
+    assert len(kept) > 20
+    np.testing.assert_allclose(found.policies[~found.proven], kept / kept.sum(axis=1)[:, None])
 
 
 def test_puct_draws_actions_by_their_visits_to_a_power():

@@ -124,7 +124,7 @@ def test_the_command_takes_the_agents_network_and_plays_no_bootstrap(tmp_path, t
     assert (config.network.channels, config.network.blocks) == (8, 1)
     assert config.bootstrap.positions == 0
     assert main([*command, *settings]) == 0, "the same command resumes"
-    assert "1 iterations" in capsys.readouterr().out
+    assert "finished: iteration 1," in capsys.readouterr().out
 
 
 def test_the_command_goes_on_where_the_agent_is_gone(tmp_path, teacher, capsys):
@@ -134,11 +134,11 @@ def test_the_command_goes_on_where_the_agent_is_gone(tmp_path, teacher, capsys):
     assert main([*command, *settings]) == 0
     (tmp_path / "start.safetensors").unlink()
     assert main([*command, *settings]) == 0
-    assert "finished: 1 iterations" in capsys.readouterr().out
+    assert "finished: iteration 1," in capsys.readouterr().out
     (tmp_path / "run" / "config.yaml").write_text("junk")
     assert main(["train", "--folder", str(tmp_path / "run")]) == 0, "the folder is enough"
     told = capsys.readouterr()
-    assert "finished: 1 iterations" in told.out
+    assert "finished: iteration 1," in told.out
     assert "blocks: 2" in (tmp_path / "run" / "config.yaml").read_text(), "it is written again"
     assert main([*command, *settings, "--set=network.blocks=3"]) == 2
     assert "network.blocks: 2 there, 3 now" in capsys.readouterr().err
