@@ -1,13 +1,13 @@
 r"""The rules of Onyx, over one position.
 
-Corners and unit cells of the board of size 6 (rank 1 at the bottom). Empty cells are squares, and
-each has a midpoint; a line divides the others into two triangles:
+The board of size 6, rank 1 at the bottom. Between four corners lies a unit cell: without a diagonal
+it is a square, which has a midpoint; a diagonal divides it into two triangles:
 
     6 +---+---+---+---+---+        Places: the corner of file and rank f, r (from 0) has the
       | / |   | / |   | / |        place r * size + f, the midpoint of the square to the upper
     5 +---+---+---+---+---+        right of that corner the place size**2 + r * size + f.
-      |   | \ |   | \ |   |        So corners and midpoints are two boards of cells; midpoint
-    4 +---+---+---+---+---+        places of cells that are no squares stay empty.
+      |   | \ |   | \ |   |        So corners and midpoints are two boards of size**2 places;
+    4 +---+---+---+---+---+        where there is no square, a midpoint's place stays empty.
       | / |   | / |   | / |
     3 +---+---+---+---+---+        Points: where stones can go: the corners, then the midpoints by
       |   | \ |   | \ |   |        place and without gaps. Actions: the points, then the swap.
@@ -28,7 +28,8 @@ Tables (n = size**2 corners, 2 n places):
 - ``square_count`` [n]: how many squares a corner belongs to; ``squares``, ``opposites`` [n, 2]
   and ``sides`` [n, 2, 2]: their numbers (in the order of the midpoints), the opposite corner in
   each and the other two; ``middles`` [squares]: the places of their midpoints;
-- ``is_square``, ``is_rising`` [n]: cells that are squares, cells with a rising diagonal;
+- ``is_square``, ``is_rising`` [n]: whether the unit cell to the upper right of a corner is a
+  square, or has a rising diagonal;
 - ``start_*``: fields of the start; ``swap_ply``: plies played when swapping is allowed, or -1;
   ``max_plies``: the ply cap.
 """
@@ -58,7 +59,7 @@ SQUARES, RISING_DIAGONALS, PLAYS_V, MAY_SWAP = range(6, 10)
 
 
 def state_dtype(size: int, squares: int) -> np.dtype:
-    """The dtype of a position: what each place holds, and what follows from it.
+    """The dtype of a position: what each place holds, who plays V, and what follows from them.
 
     - ``v_player``: index of the player whose colour is V;
     - ``open``: whether each action may be played; the end of the game does not clear it;
@@ -118,7 +119,7 @@ def step(tables, state, action):
 
 @rule
 def observe(tables, state, player, planes):
-    """Write the planes of the constants above, over the cells of the board."""
+    """Write the planes of the constants above; unit cells are seen at their lower left corners."""
     # One branch for each colour: its bits are then constants, which makes the code faster.
     if player == state.v_player:
         _observe_as(tables, state, V, planes)
