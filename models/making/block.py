@@ -1,14 +1,14 @@
-"""The one inner loop of all networks: products of a block of activations with a block of weights.
+"""The inner loop of convolutions and dense layers: a block of activations times one of weights.
 
-Most of a network's time goes into sums of products of activations and weights. A block is a few
-cells of a row of the board, or a few positions, times a few vectors of outputs: as many sums as a
-processor has registers for. Each step loads an input's weights for these outputs once, and each
-cell's activation once for all outputs.
+Most of a network's time goes into these sums of products. A block is some cells of a row of the
+board, or some positions, times some vectors of outputs: as many sums as a processor has registers
+for. Each step of the loop takes one input, or two or four neighbouring ones: it loads their weights
+for all these outputs once, and each cell's activations once.
 
 The lanes of a vector are outputs, so the products of one output are added in the same order on
-every processor and in blocks of every size. The arrays decide the type of number: float32; or
-eight-bit activations and int8 weights, with sums in int32, to which a step adds the products of two
-or four neighbouring inputs (see `Target`).
+every processor and in blocks of every size. The arrays decide the type of number: float32, one
+input a step; or int8 weights and activations in eight bits, which may be stored as int16, with
+sums in int32 and two or four inputs a step (see `Target` and `PER`).
 
 In float32 a product and its sum are rounded once where the processor can do so, and twice
 elsewhere. In an eight-bit network the parts in float32 are rounded twice everywhere, so its answers
@@ -36,7 +36,8 @@ from ludarium.models.kernels import target as machine
 from ludarium.models.kernels.emitted import LEFT_END, RIGHT_END, STREAMS
 from ludarium.models.kernels.target import PER, Target
 
-#: (cells, ends) of each part into which the rows of any board are cut.
+#: (cells, ends) of every part that the rows of boards may be cut into; ``ends`` has `LEFT_END` and
+#: `RIGHT_END` if the row begins and ends with the part.
 PARTS = [
     *((cells, LEFT_END | RIGHT_END) for cells in range(1, 7)),
     *((cells, LEFT_END) for cells in (4, 5, 6)),
@@ -254,7 +255,7 @@ def _loop(builder: ir.IRBuilder, end: Any, step: Any) -> Iterator[Any]:
 
 
 def _not_unrolled(module: ir.Module) -> Any:
-    """A note to LLVM to leave a loop as it is: unrolled, it is no faster, and slow to compile."""
+    """A note that tells LLVM not to unroll a loop: that makes it no faster, and slow to compile."""
     disable = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
     loop = module.add_metadata([disable])
     loop.operands = (loop, disable)  # such nodes begin with themselves
@@ -296,8 +297,10 @@ def multiply_part(
 ) -> Any:
     """Write a convolution's sums for a part of a row, one of `PARTS`, and a block of outputs.
 
-    It reads ``rows`` rows of the board, as many of the three as exist; activations and weights
-    begin at the first of them. ``sums`` get [cell][output].
+    Of the three rows under the taps it reads the ``rows`` that are on the board. In the first of
+    them, the part's first cell has its activations from number ``first`` on; this row's weights are
+    from ``first_weight`` on. ``sums`` get [cell][output] from ``first_sum`` on. `_Operands` has
+    ``stride``, ``pitch`` and ``inputs``.
     """
     _check_arrays(activations, weights, sums)
 
@@ -351,11 +354,12 @@ def multiply_rows(
     sums: Any,
     trunk: Any,
 ) -> Any:
-    """Write a dense layer's sums for a block of outputs.
+    """Write a dense layer's sums for ``streams`` blocks of ``outputs`` outputs.
 
-    It is for `Target.rows` rows and one block, or for one row and 1 or `STREAMS` blocks. ``sums``
-    get [row][output]. ``trunk`` are the weights of the network's trunk: their dtype tells whether
-    the network has eight bits.
+    There are `Target.rows` rows and one block, or one row and 1 or `STREAMS` blocks. ``sums`` get
+    [row][output], with the outputs of all blocks. ``trunk`` has the weights of the network's trunk:
+    unless they are float32, the network has eight bits, and products in float32 are rounded before
+    they are added.
     """
     _check_arrays(activations, weights, sums)
     fuses = str(trunk.dtype) == "float32"
