@@ -3,9 +3,9 @@
 Cells are numbered from a1 at the bottom: 0 is a1, 1 is b1, 3 is a2, 8 is c3.
 Tables: ``lines`` [8, 3] holds the cells of each line.
 
-CHANGE marks what differs in another game. Functions with ``@rule`` are compiled: integers, loops
-and fields of ``state`` and ``tables``; no lists, texts or exceptions (the guide's page "A new game"
-says more).
+CHANGE marks what differs in another game. Functions with ``@rule`` are compiled. They may use
+integers, loops and the fields of ``state`` and ``tables``, but no lists, texts or exceptions; the
+guide's page "A new game" says more.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from ludarium.envs.engine.rule import rule
 
 CELLS = 9
 
-# CHANGE: what a cell holds. Add the player's index to MARK.
+# CHANGE: what a cell holds: nothing, or a mark, which is MARK plus the index of its player.
 EMPTY = 0
 MARK = 1
 
@@ -34,7 +34,7 @@ def state_dtype() -> np.dtype:
 @rule
 def init(tables, state, rng):
     """Write the empty board."""
-    # CHANGE: write every field; nothing else is written for a new game.
+    # CHANGE: write every field: the record may still hold another game.
     state.ply = 0
     state.mover = 0
     state.outcome = engine.ONGOING
@@ -67,7 +67,8 @@ def step(tables, state, action):
 @rule
 def observe(tables, state, player, planes):
     """Three planes over the cells (constants above): each cell is 1 in one of them."""
-    # CHANGE: write every entry, from 0 to 1; `engine.clear(planes)` writes zeros.
+    # CHANGE: write every entry, 0 or 1; fractions between them need `binary_observation=False` in
+    # board.py. `engine.clear(planes)` writes zeros.
     for cell in range(CELLS):
         content = state.cells[cell]
         planes[OWN_MARKS, cell] = content == MARK + player
@@ -78,7 +79,9 @@ def observe(tables, state, player, planes):
 @rule
 def score(tables, state):
     """One for a win of player 0, minus one for a win of player 1."""
-    # CHANGE: player 0's lead in points, or leave the function out.
+    # CHANGE: player 0's lead; if it is only a guess, leave `max_score` out of board.py. A game that
+    # counts points has `points(tables, state)` instead, which returns both players'. Without either
+    # function, leave out `max_score` too.
     return engine.reward(state.outcome, 0)
 
 
