@@ -198,7 +198,7 @@ def made(
     in the order of `PLAIN`.
     """
     game, limits = library.game, library.limits
-    roots = memory_of(game, limits)["search"].tree.roots.dtype
+    roots = memory_of(game, limits)["search"].tree.roots.dtype.fields
     at = layout.offsets
     diagram = game.drawn_scene.diagram
     rules = repr((game.name, game.version, sorted(game.options.items()), game.num_actions))
@@ -212,7 +212,7 @@ def made(
     assert said is not None
     for name in ("text", "length", "message", "told"):
         places[f"said_{name}"] = at["game_said"] + said[name][1]
-    places["noise"] = at["search_tree_roots"] + roots.fields["noise"][1]
+    places |= {name: at["search_tree_roots"] + roots[name][1] for name in ("noise", "waiting")}
     defined: dict[str, Any] = {
         "BUFFER_BYTES": layout.end,
         "KEPT_BYTES": kept_bytes(game),

@@ -1,11 +1,12 @@
-/* The functions of ludarium_game.h, around the compiled rules and search. made.h has the sizes. */
+/* The functions of ludarium_game.h, around the compiled rules and search. made.h has this game's
+   sizes, places in the buffer, layers, levels and texts, see `made` in play/native/texts.py. */
 
 #include <stddef.h>
 
 #include "ludarium_game.h"
 
 typedef int64_t i64;
-struct layer { i64 inputs, outputs; }; /* inputs at all taps */
+struct layer { i64 inputs, outputs; }; /* of a convolution, each input counts once for each tap */
 /* The order in which a processor's kernels read weights: `step` outputs to a block, `narrow` to the
    last blocks of a layer, and `per` inputs at a time. */
 struct order { i64 step, narrow, per; };
@@ -14,7 +15,7 @@ struct option { i64 place; int32_t is_whole; double least, most; };
 
 #include "made.h"
 
-/* The compiled rules, search and networks, from compiler.py. All take the buffer. */
+/* The compiled rules and search, from play/native/compiler.py. All take the buffer. */
 i64 ludarium_game_fill(void *), ludarium_game_game_seed(void *, i64);
 i64 ludarium_game_game_start(void *), ludarium_game_game_set_up(void *, i64);
 i64 ludarium_game_game_play(void *, i64), ludarium_game_game_score(void *);
@@ -35,7 +36,8 @@ struct kept {
     i64 ready, processor;
     i64 seed, places; /* the start's; places < 0: the rules' own start, or that of the text */
     i64 status;       /* 2 * outcome + mover */
-    i64 plies, search, is_level, asked, chosen; /* asked: this search has asked the network */
+    /* is_level: a level searches; asked: the search has asked the network; chosen: if it is DONE */
+    i64 plies, search, is_level, asked, chosen;
     int32_t actions[MOST_PLIES];
     i64 length; /* of the text of the position at the start; 0: the rules' own start, or places */
     char text[POSITION_BYTES];
@@ -96,7 +98,7 @@ static void set_floating(const struct floating *state) {
     __attribute__((cleanup(set_floating))) const struct floating of_caller = floating_of_caller(); \
     set_floating(&own_floating)
 
-/* Every function that takes a buffer made ready begins with this. */
+/* The beginning of a function that takes a buffer made ready: it returns the fault, if any. */
 #define KEPT(buffer)                  \
     struct kept *kept = buffer;       \
     int32_t code = fault(buffer);     \
@@ -131,7 +133,7 @@ static int32_t best_processor(void) {
 static int runs_code_of(int32_t processor) { return processor <= best_processor(); }
 #else
 static int32_t best_processor(void) { return 0; }
-static int runs_code_of(int32_t processor) { return (void)processor, 1; } /* the caller knows */
+static int runs_code_of(int32_t processor) { return (void)processor, 1; } /* only the caller can tell */
 #endif
 
 #define NETWORK(name) extern i64 ludarium_game_##name##_network_answer(void *);
@@ -149,7 +151,8 @@ i64 ludarium_game_ask(void *buffer) {
 /* The weights of the trunk and of the heads, each once in the library: [output][tap][input]. */
 extern const int8_t ludarium_game_network_weights[], ludarium_game_network_head_weights[];
 
-/* Write a layer in an order, see packed in packing.py, as int8 or float; return how many weights. */
+/* Write a layer in an order, see `packed` in models/kernels/packing.py, as int8 or float;
+   return how many weights. */
 static i64 pack_layer(const struct layer *layer, struct order order, const int8_t *plain,
                       int8_t *bytes, float *floats) {
     i64 n = 0, width;
@@ -197,7 +200,8 @@ static i64 begin_at(void *buffer, const char *text, i64 length) {
     return ludarium_game_game_read_text(buffer);
 }
 
-/* `text` is a text that begin_at reads, if it has a length. */
+/* Begin at `text`, which begin_at has accepted; if its `length` is 0, at `places`, or if these are
+   negative, at the rules' own start. */
 static void begin_game(void *buffer, i64 seed, i64 places, const char *text, i64 length) {
     struct kept *kept = buffer;
     kept->seed = seed;
@@ -226,7 +230,8 @@ static int play_one(void *buffer, i64 action) {
     return 1;
 }
 
-/* Play actions, which are in little-endian order; returns whether all are legal. */
+/* Play actions, each of four bytes in little-endian order, up to the first that is illegal: those
+   before it stay played. Returns whether all are legal. */
 static int replay(void *buffer, const uint8_t *actions, i64 count) {
     for (; count > 0; count--, actions += 4) {
         i64 action = actions[0] | actions[1] << 8 | actions[2] << 16 | (i64)actions[3] << 24;
@@ -235,7 +240,7 @@ static int replay(void *buffer, const uint8_t *actions, i64 count) {
     return 1;
 }
 
-/* The same for the kept actions, to go back to their position. */
+/* Begin the game again, and play the first `count` of the kept actions. */
 static void play_again(void *buffer, i64 count) {
     struct kept *kept = buffer;
     begin_game(buffer, kept->seed, kept->places, kept->text, kept->length);
@@ -278,7 +283,7 @@ int32_t ludarium_game_start_at(void *buffer, const char *text) {
     return 0;
 }
 
-/* Copy a text with a 0 at its end; returns its length. */
+/* Copy a text and write a 0 behind it; returns its length without the 0, or an error. */
 static i64 copy_text(const void *from, i64 length, char *text, i64 size) {
     if (!text) return LUDARIUM_NULL;
     if (size <= length) return LUDARIUM_ROOM;
@@ -423,7 +428,7 @@ static uint8_t *written(uint8_t *bytes, uint64_t number, int count) {
     return bytes;
 }
 
-/* Whether these may be the words of a generator, see random_bits in rule.py. */
+/* Whether these may be the words of a generator, see random_bits in envs/engine/rule.py. */
 static int is_rng(uint64_t first, uint64_t second) {
     return (first | second) && first <= UINT32_MAX && second <= UINT32_MAX;
 }
@@ -564,7 +569,7 @@ int32_t ludarium_game_run(void *buffer, int32_t most) {
         return LUDARIUM_NETWORK;
     }
     kept->asked = 1;
-    if (asked == most) return 1;
+    if (*(int32_t *)at(buffer, AT_waiting) >= 0) return 1;
     code = ludarium_game_choose(buffer);
     return code < 0 ? code : 0;
 }
@@ -589,6 +594,7 @@ int32_t ludarium_game_values(void *buffer, float *values, int32_t *visits, i64 c
     if (kept->search == NO_SEARCH) return LUDARIUM_NO_SEARCH;
     if (!values || !visits) return LUDARIUM_NULL;
     if (count < ACTIONS) return LUDARIUM_ROOM;
+    /* Also before the network has answered: no action has visits or a value then. */
     if (kept->search == RUNNING) ludarium_game_search_results(buffer);
     __builtin_memcpy(values, at(buffer, AT_search_action_values), ACTIONS * sizeof *values);
     __builtin_memcpy(visits, at(buffer, AT_search_visits), ACTIONS * sizeof *visits);

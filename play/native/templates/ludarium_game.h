@@ -16,11 +16,11 @@
  * buffer to another program; use save and restore.
  *
  * Functions return 0 or their result. A negative number is an error, and then nothing has changed,
- * except that NETWORK ends the search. Players are 0 and 1. Actions are numbers from 0 to
- * LUDARIUM_GAME_ACTIONS - 1. With the same seed the opponent plays the same moves on every machine,
- * as in Python. It does so whatever your program's rounding, traps and treatment of subnormal numbers
- * are: functions put the processor's floating-point state back as it was, flags of exceptions
- * included.
+ * except that NETWORK ends the search, and a refused text changes what refusal tells. Players are 0
+ * and 1. Actions are numbers from 0 to LUDARIUM_GAME_ACTIONS - 1. With the same seed the opponent
+ * plays the same moves on every machine, as in Python. It does so whatever your program's rounding,
+ * traps and treatment of subnormal numbers are: functions put the processor's floating-point state
+ * back as it was, flags of exceptions included.
  *
 LEVELS_TABLE
  */
@@ -133,7 +133,8 @@ LUDARIUM_GAME_API int32_t ludarium_game_view(void *buffer, int32_t *shown, int64
 LUDARIUM_GAME_API int64_t ludarium_game_save_size(void *buffer);
 LUDARIUM_GAME_API int64_t ludarium_game_save(void *buffer, void *bytes, int64_t size);
 
-/* Restores a saved game. SAVE: it is damaged; OTHER_GAME: it has other rules or options. */
+/* Restores a saved game. SAVE: it is damaged; if the text of its start is refused, refusal tells why.
+   OTHER_GAME: it has other rules or options. */
 LUDARIUM_GAME_API int32_t ludarium_game_restore(void *buffer, const void *bytes, int64_t size);
 
 /* The opponent. Begin a search, at a level from 1 on, or at full strength with some simulations.
