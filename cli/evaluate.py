@@ -27,8 +27,8 @@ _USUAL = ["random", "greedy", "uct:1000", "alphabeta:4"]
 
 HELP = "measure an agent against baselines"
 DESCRIPTION = f"""\
-Play matches between an agent and fixed opponents. Games start from varied openings, and each
-opening is played from both seats. Scores have 95 % confidence intervals.
+Play matches between an agent and fixed opponents. Each opening is played from both seats; by
+default openings vary. Scores have 95 % confidence intervals.
 
   ludarium evaluate runs/corso                       a run's latest agent, the usual opponents
   ludarium evaluate corso --against uct:10000        the shipped agent
@@ -46,11 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--against",
         action="append",
         metavar="AGENT",
-        help=f"an opponent (may be repeated); default, if they can play: {', '.join(_USUAL)}",
+        help=f"an opponent (may be repeated); default: {', '.join(_USUAL)}, but not AGENT itself, "
+        "nor those that cannot play the game",
     )
     add_games(parser, "games of each match", 200)
-    about = "simulations per move of a trained AGENT whose name sets none"
-    add_simulations(parser, about, DEFAULT_SIMULATIONS)
+    about = "simulations per move of AGENT, if it is trained and its name sets neither them nor a "
+    add_simulations(parser, f"{about}time; opponents' names set theirs", DEFAULT_SIMULATIONS)
     add_seed(parser, "seed of openings and agents")
     add_opening_plies(parser)
     add_positions(parser)

@@ -21,7 +21,7 @@ from .common import read_options
 from .progress import shown_progress
 from .result import Result, warn
 
-_POSITIONS = 1024
+_POSITIONS, _SEED = 1024, 1
 
 HELP = "write an agent for other programs: ONNX, or a library for C"
 DESCRIPTION = """\
@@ -33,7 +33,8 @@ before it is put in place.
 
 As c: the rules of the game, a search, the network in eight bits and its levels of strength as a
 native library without dependencies, for video games, in a minute or two. A folder gets the header,
-for each target a static and (not for phones) a shared library, an example, a README and licences.
+for each target a static and (not for phones) a shared library, the board's picture as scene.json,
+an example, a README and licences.
 
   ludarium export corso                          the shipped agent, as corso.onnx
   ludarium export runs/corso --json              a run's latest agent, as runs/corso/agent.onnx
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"onnx: number of positions to compare on (default {_POSITIONS:,})",
     )
-    add_seed(parser, "onnx: seed of these positions")
+    add_seed(parser, f"onnx: seed of these positions (default {_SEED})", None)
     parser.add_argument(
         "--target",
         action="append",
@@ -115,7 +116,7 @@ def _write_onnx(given: argparse.Namespace) -> Result:
             checkpoint,
             describe_game(game),
             path,
-            random_observations(game, positions, given.seed),
+            random_observations(game, positions, _SEED if given.seed is None else given.seed),
         )
     size = path.stat().st_size
     data = {
@@ -136,8 +137,8 @@ def _write_onnx(given: argparse.Namespace) -> Result:
 
 def _write_library(given: argparse.Namespace) -> Result:
     """Write the folder and return the libraries in it."""
-    if given.positions is not None:
-        raise ValueError("--positions is for --as onnx")
+    if given.positions is not None or given.seed is not None:
+        raise ValueError("--positions and --seed are for --as onnx")
     agent = read_trained_agent(given.agent)
     options = read_options(given.option)
     source = agent.checkpoint_path(options)
@@ -145,17 +146,17 @@ def _write_library(given: argparse.Namespace) -> Result:
     targets = list(dict.fromkeys(given.target)) or [this_machine()]
     for name in targets:
         if name not in TARGETS:
-            raise ValueError(
-                f"no library is made for {quoted(name)}; accepted: {', '.join(TARGETS)}"
-            )
+            raise ValueError(f"no library for {quoted(name)}; accepted: {', '.join(TARGETS)}")
     network = stored_network(source, game, str(source))
     if not isinstance(network, BoardLayers | VectorLayers):
-        raise ValueError(f"a library plays networks of ludarium only, not {named(source)}")
+        raise ValueError(f"{named(source)} has a network of your own: a library plays ludarium's")
     library = Library(game, network, _ladder_of(source, game, given.levels))
-    kind = "-pocket" if isinstance(agent, PocketSpec) else ""
+    kind = "-pocket" if source.stem.endswith("-pocket") else ""
+    if isinstance(agent, PocketSpec) and not kind:
+        warn(f"{game} has no small agent: the library gets the usual one, {source.name}")
     folder = given.output or Path(f"{library.prefix.removeprefix('ludarium_')}{kind}-c")
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"--output: {quoted(str(folder))} is a file: name a folder")
+        raise ValueError(f"--output: {named(folder)} is a file: name a folder")
     with shown_progress() as progress:
         written = write_library(library, targets, folder, progress)
     rows = [[str(path), f"{path.stat().st_size / 1e3:,.0f} kB"] for path in written]
@@ -170,14 +171,15 @@ def _write_library(given: argparse.Namespace) -> Result:
 
 
 def _ladder_of(source: Path, game: Game, file: Path | None) -> Ladder | None:
-    """The levels of an agent, from ``file`` or else from the file beside the checkpoint.
+    """The levels of an agent, from ``file``, or if that is None from the one beside the checkpoint.
 
     Returns:
-        None if there is no such file, or, with a warning, if it is of other rules or weights.
+        None if no file is beside it, or, with a warning, if that file is of other rules or weights.
 
     Raises:
         FileNotFoundError: there is no ``file``.
-        ValueError: ``file`` holds no levels, or those of another agent, game or options.
+        ValueError: the file holds no levels or is damaged; or ``file`` has levels of another agent,
+            game or options.
     """
     if file is not None:
         ladder = load_ladder(file)

@@ -67,7 +67,10 @@ def show(result: Result, as_json: bool) -> int:
         for caveat in result.caveats:
             warn(caveat)
     elif result.text:
-        output(result.text)
+        text = result.text
+        for caveat in result.caveats:
+            text = text.replace(caveat, with_options(caveat))
+        output(text)
     return result.status
 
 

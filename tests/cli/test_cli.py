@@ -296,7 +296,7 @@ TOURNAMENT = ["tournament", "random", "uct:5", "--game", "corso"]
         (["bench", "onyx", "--agent", "corso"], "checkpoint corso plays corso"),
         (["bench", "--agent", "uct"], "agent 'uct' has no checkpoint"),
         (["export", "random"], "agent 'random' has no checkpoint"),
-        (["export", "corso", "--as=c", "--target=amiga"], "no library is made for 'amiga'"),
+        (["export", "corso", "--as=c", "--target=amiga"], "no library for 'amiga'"),
         (["train", "corso", "--folder", "x" * 300], "x... (File name too long): name another"),
         (["--game-module", "no_such_module", "games"], "'no_such_module'); it is looked for in"),
         (["games", "--game-module=json"], "--game-module json: there is no game in it; subclasses"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ludarium.cli import command_line, main
-from ludarium.cli.result import name_options, with_options
+from ludarium.cli.result import Result, name_options, show, with_options
 
 _ROOT = Path(__file__).parents[2]
 
@@ -125,9 +125,11 @@ def test_what_takes_too_much_memory_is_refused_in_a_line(
         ("evaluate corso", "corso?seed=3: no restart=True", "corso?seed=3: no restart=True"),
     ],
 )
-def test_the_command_line_names_its_options(line: str, told: str, said: str) -> None:
+def test_the_command_line_names_its_options(line: str, told: str, said: str, capsys) -> None:
     name_options(command_line(line.split()[:1]).parse_args(line.split()))
     assert with_options(told) == said
+    show(Result(None, f"warning: {told}", caveats=[told]), False)
+    assert capsys.readouterr().out == f"warning: {said}\n"
 
 
 def test_messages_of_the_library_name_no_options_of_the_command_line() -> None:

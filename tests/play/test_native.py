@@ -549,6 +549,9 @@ def test_slices_do_not_change_a_search_and_values_are_told(native):
         assert np.nanmax(np.abs(values)) <= 1
         chosen.append((action, values.tobytes(), visits.tobytes()))
     assert len(set(chosen)) == 1
+    native.call("begin", 100, 3)
+    while native.call("run", 1) == 1 and native.call("values", values, visits, 25) == 0:
+        assert visits.sum() < 100  # so it needs more
 
 
 def searched(native: NativeGame, **options: float) -> int:
@@ -897,6 +900,7 @@ def test_a_level_without_room_changes_nothing(simulations):
         (["--as", "c", "--target", "amiga"], "accepted: x86_64-linux"),
         (["--target", LINUX], "--target and --levels are for --as c"),
         (["--as", "c", "--levels", "none.json"], "none.json"),
+        (["--as", "c", "--seed", "7"], "--positions and --seed are for --as onnx"),
     ],
 )
 def test_a_wrong_export_is_told_in_a_line(arguments, told, tmp_path, monkeypatch, capsys):
@@ -904,6 +908,14 @@ def test_a_wrong_export_is_told_in_a_line(arguments, told, tmp_path, monkeypatch
     assert main(["export", "corso", *arguments]) == 2
     assert told in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_game_without_a_small_agent_gets_the_usual_one_and_a_warning(monkeypatch, capsys):
+    monkeypatch.setattr("ludarium.cli.export.write_library", lambda *_: [])
+    assert main(["export", "pocket:osiron", "--as", "c"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("osiron-c ")
+    assert "has no small agent" in told.err
 
 
 def test_the_folder_of_others_is_left_alone(tmp_path, capsys):
