@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ludarium.base.files import load_json, read_regular_file
-from ludarium.base.messages import quoted, shortened
+from ludarium.base.messages import named, shortened
 from ludarium.base.storage import write_whole
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import make_stored_game
@@ -86,9 +86,10 @@ def read_lines(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is something else, or has been changed; the message names the file.
+        ValueError: it is something else, or its lines after the first have been changed; the
+            message names the file.
     """
-    name = f"the {what} in {quoted(os.fspath(path), 100)}"
+    name = f"the {what} in {named(path)}"
     article = "an" if what[0] in "aeiou" else "a"
     first, _, body = read_regular_file(path, largest, f"{article} {what}").partition(b"\n")
     head = load_json(first, f"the first line of {name}", kind)
@@ -98,7 +99,8 @@ def read_lines(
         game = make_stored_game(head.game, head.options)
         if head.version != game.version:
             raise ValueError(
-                f"it is for {head.game} version {head.version}, this is {game.version}"
+                f"it is for version {head.version} of {head.game}, and this program has version "
+                f"{game.version}"
             )
         return read(game, head.made, body.splitlines())
     except ValueError as error:
@@ -108,7 +110,7 @@ def read_lines(
 def read_each(
     lines: Sequence[bytes], kind: type[Line], read: Callable[[Line], Read]
 ) -> Iterator[Read]:
-    """Read lines one by one; the error of one names its number in the file.
+    """Read the lines after a file's first, one by one; an error names its line's number in it.
 
     Raises:
         ValueError: a line is something else, or ``read`` refuses it.

@@ -15,7 +15,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from ludarium.base.files import load_json
-from ludarium.base.messages import quoted
+from ludarium.base.messages import named, quoted
 from ludarium.base.storage import cache_folder, write_whole
 from ludarium.models.header import MOST_BYTES, MOST_HEADER_BYTES, open_file
 
@@ -38,16 +38,16 @@ def write_table(
     """Write a table atomically; return the path.
 
     Raises:
-        ValueError: the array is larger than `read_table` accepts.
+        ValueError: the array is so large that, with a header, `read_table` might refuse the file.
         OSError: it cannot be written.
     """
     path, most = Path(path), MOST_BYTES - MOST_HEADER_BYTES
     if array.nbytes > most:
         raise ValueError(
-            f"the table for {quoted(str(path), 100)} has {array.nbytes:,} bytes, and {most:,} are "
-            "the most that a file may hold: solve less of the game"
+            f"the table for {named(path)} has {array.nbytes:,} bytes; accepted: at most {most:,}: "
+            "solve less of the game"
         )
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
     text = json.dumps(description | {_CHECKSUM: _checksum(description, array)})
     write_whole(path, save({_ARRAY: array}, {_DESCRIPTION: text}))
     return path
@@ -82,7 +82,7 @@ def read_table(
         description: dict[str, Any] = load_json(text.encode(), "its description", dict[str, Any])
         array: np.ndarray = file.get_tensor(_ARRAY)
         if description.pop(_CHECKSUM, None) != _checksum(description, array):
-            raise ValueError("it is damaged: its checksum is wrong; delete it and solve again")
+            raise ValueError("it is damaged: its checksum is wrong; make it again or reinstall")
         differences = [
             f"{key} {quoted(description.get(key))} instead of {value!r}"
             for key, value in wanted.items()

@@ -314,8 +314,8 @@ def read_described(settings: dict[str, Any], kind: str, path: Path) -> Game:
         raise ValueError(f"{file}: {shortened(str(error), 280)}") from None
     if settings.get("version") != game.version:
         raise ValueError(
-            f"{file} is of {name} version {quoted(settings.get('version'))}; this is version "
-            f"{game.version}"
+            f"{file} is for version {quoted(settings.get('version'))} of {name}, and this program "
+            f"has version {game.version}"
         )
     return game
 

@@ -298,7 +298,7 @@ def load_ladder(path: str | os.PathLike[str]) -> Ladder:
         ValueError: it holds no ladder, or levels that do not follow from their strengths and the
             matches; the message names the file and what is wrong.
     """
-    name = f"the ladder of levels in {quoted(os.fspath(path), 100)}"
+    name = f"the ladder of levels in {named(path)}"
     return _ladder_in(read_regular_file(path, _LARGEST_FILE, "a ladder of levels"), name)
 
 

@@ -31,7 +31,7 @@ from ludarium.analysis.exact_tests import (
 from ludarium.analysis.lines import Head, read_each, read_lines, write_lines
 from ludarium.analysis.solver import after
 from ludarium.base.files import MEGABYTE
-from ludarium.base.messages import quoted
+from ludarium.base.messages import named, quoted
 from ludarium.base.numbers import SEED_LIMIT, checked_whole
 from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.codec import Codec
@@ -176,7 +176,7 @@ def make_puzzles(
         others = {key: value for key, value in made.made.items() if key != "rounds"}
         if made.game != game or others != asked:
             raise ValueError(
-                f"{quoted(str(file), 100)} has puzzles of {made.game}, made with {others}: give "
+                f"{named(file)} has puzzles of {made.game}, made with {others}: give "
                 "the same arguments to go on, or another file"
             )
     agents = {band: make_agent(f"level:{band}", game) for band in BANDS}

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import inspect
 
-from .messages import quoted, shortened
+from .messages import named, quoted, shortened
 
 MEGABYTE = 2**20
 
@@ -50,7 +50,7 @@ def open_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> Bi
         FileNotFoundError: there is no such file.
         ValueError: it is not a regular file, too large, or cannot be opened.
     """
-    name = quoted(os.fspath(path), 100)
+    name = named(path)
     try:
         # Without O_NONBLOCK, opening a FIFO waits until somebody writes to it.
         descriptor = os.open(path, os.O_RDONLY | _FLAGS)
@@ -77,7 +77,7 @@ def _check_status(status: os.stat_result, name: str, limit: int, what: str) -> N
 
 def read_regular_file(path: str | os.PathLike[str], limit: int, what: str) -> bytes:
     """The contents of a file; arguments and errors as for `open_regular_file`."""
-    name = quoted(os.fspath(path), 100)
+    name = named(path)
     with open_regular_file(path, limit, what) as file:
         try:
             # Its size may have been wrong, or have grown.
@@ -101,7 +101,7 @@ def read_text_file(path: str | os.PathLike[str], limit: int, what: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{shortened(os.fspath(path), 100)} is not UTF-8 text: {error}") from None
+        raise ValueError(f"{named(path)} is not UTF-8 text: {error}") from None
 
 
 def _too_large(name: str, what: str, size: str, limit: int) -> str:
@@ -173,7 +173,7 @@ def load_json(text: str | bytes, what: str, kind: Any = Any) -> Any:
 def read_json_file(path: str | os.PathLike[str], limit: int, what: str, kind: Any = Any) -> Any:
     """Parse a JSON file; `open_regular_file` and `load_json` document arguments and errors."""
     content = read_regular_file(path, limit, what)
-    return load_json(content, f"{what} in {quoted(os.fspath(path), 100)}", kind)
+    return load_json(content, f"{what} in {named(path)}", kind)
 
 
 def convert(value: Any, what: str, kind: Any) -> Any:

@@ -103,7 +103,7 @@ def read_record(
     """
     plain = None if name is None else make_game(name, **(options or {}))
     record = read_record_file(file, plain, seed, start)
-    what = f"the game record in {quoted(file, 100)}"
+    what = f"the game record in {named(file)}"
     played = check_record(record, GAMES, what)
     game = played.game
     if plain is not None and game.name != name:

@@ -27,7 +27,7 @@ from typing import Any, TypedDict
 from ludarium.arena.ladder import SUFFIX as LEVELS
 from ludarium.arena.puzzles import puzzles_of, read_puzzles
 from ludarium.base.files import MEGABYTE, convert, read_json_file
-from ludarium.base.messages import quoted
+from ludarium.base.messages import named, quoted
 from ludarium.base.progress import SILENT, Progress
 from ludarium.base.storage import take_place, writing
 from ludarium.base.threads import available_cores
@@ -99,7 +99,7 @@ class Site:
             FileNotFoundError: there is no site.
             ValueError: a file of it is missing, or its list is damaged; the message names the file.
         """
-        name = quoted(str(folder), 100)
+        name = named(folder)
         if not (folder / LIST).is_file():
             raise FileNotFoundError(
                 f"there is no built page in {name}: in a clone of ludarium build it by make page"
@@ -171,8 +171,7 @@ def write_site(folder: Path, variants: Sequence[Variant], progress: Progress = S
         ImportError, OSError: packages are missing, or a file cannot be written.
     """
     if folder.is_symlink() or (folder.exists() and not _is_empty(folder)):
-        name = quoted(str(folder), 100)
-        raise ValueError(f"{name} is there already: give a new or an empty folder")
+        raise ValueError(f"{named(folder)} is there already: give a new or an empty folder")
     files, games = _files_of_games(variants, progress)
     return _write(folder, page_files() | files, games)
 

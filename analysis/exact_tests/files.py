@@ -88,7 +88,8 @@ def read_exact_test(path: str | os.PathLike[str]) -> ExactTest:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is not an exact test, or has been changed; the message says where.
+        ValueError: it is not an exact test, or its lines after the first have been changed; the
+            message says where.
     """
     return read_lines(path, "exact test", _LARGEST_FILE, _Head, _read_games)
 

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ludarium.base.files import MEGABYTE, load_json, read_regular_file
-from ludarium.base.messages import quoted, shortened
+from ludarium.base.messages import named, quoted, shortened
 from ludarium.base.numbers import SEED_LIMIT
 
 from .game import Game
@@ -131,7 +131,7 @@ def read_record_file(
         ValueError: it holds neither a record nor a text, cannot be read, or is too large; or
             ``start`` is no position.
     """
-    name = quoted(os.fspath(path), 100)
+    name = named(path)
     content = read_regular_file(path, _LARGEST_FILE, "a game record")
     if game is not None and not content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         try:
@@ -172,7 +172,7 @@ def check_record(
     game_class = games[name]
     if type(version) is not int or version != game_class.version:
         raise ValueError(
-            f"{what} is of {name} version {quoted(version)}; this is version "
+            f"{what} is for version {quoted(version)} of {name}, and this program has version "
             f"{game_class.version}, with other rules or notation"
         )
     if type(seed) is not int or not 0 <= seed < SEED_LIMIT:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ludarium.base.messages import quoted
+from ludarium.base.messages import named
 from ludarium.base.progress import SILENT, Progress
 from ludarium.base.storage import write_whole
 from ludarium.envs.engine.draw.scene import describe_scene
@@ -49,11 +49,11 @@ def write_library(
     """
     header_file = folder / f"{library.prefix}.h"
     if folder.is_dir() and any(folder.iterdir()) and not header_file.is_file():
-        raise ValueError(f"{quoted(str(folder))} holds other files: name a new folder")
+        raise ValueError(f"{named(folder)} holds other files: name a new folder")
     others = [name for name in TARGETS if name not in targets and (folder / name).exists()]
     if others:
         raise ValueError(
-            f"{quoted(str(folder))} holds libraries for {', '.join(others)} of an earlier export, "
+            f"{named(folder)} holds libraries for {', '.join(others)} of an earlier export, "
             "which may not fit a new header: name all targets in one call, or a new folder"
         )
     find_zig()  # check before the long compilation

@@ -31,6 +31,8 @@ def test_dtype_and_shape_are_kept(tmp_path: Path) -> None:
     array = np.arange(24).astype(np.uint64).reshape(2, 3, 4)
     found = read_table(write_table(tmp_path / "x", {}, array), np.uint64, (2, None, 4), {})
     assert (found == array).all()
+    one = write_table(tmp_path / "one", {}, np.array(7, ">i4"))
+    assert read_table(one, np.int32, (), {}) == 7
 
 
 @pytest.mark.parametrize("change", ["bit", "description", "checksum", "cut", "empty", "foreign"])
@@ -83,7 +85,7 @@ def test_the_limit_on_a_file_is_that_of_tables_and_checked_before_one_is_written
 ) -> None:
     monkeypatch.setattr(tables, "MOST_BYTES", header.MOST_HEADER_BYTES + 100)
     write_table(tmp_path / "small", {}, np.zeros(100, np.int8))
-    with pytest.raises(ValueError, match=r"the table for .*large' has 101 bytes, and 100 are the"):
+    with pytest.raises(ValueError, match=r"for .*large has 101 bytes; accepted: at most 100:"):
         write_table(tmp_path / "large", {}, np.zeros(101, np.int8))
     assert not (tmp_path / "large").exists()
     monkeypatch.setattr(header, "MOST_BYTES", 1000)

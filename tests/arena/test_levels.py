@@ -245,7 +245,7 @@ def test_a_level_that_its_matches_do_not_make_is_refused(game: Game, tmp_path: P
             if isinstance(value, int | float):
                 part[key] = value + 1 if type(value) is int else value * 0.99
                 path.write_text(json.dumps(stored))
-                with pytest.raises(ValueError, match=r"bent.json' is damaged: level \d is"):
+                with pytest.raises(ValueError, match=r"bent.json is damaged: level \d is"):
                     load_ladder(path)
                 part[key] = value
 

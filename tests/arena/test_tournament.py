@@ -443,7 +443,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
         ({"kind": "comparison"}, "is of kind 'comparison'"),
         ({"format": 2}, "has format 2; this program reads 1"),
         ({"game": "chess"}, "is of game 'chess'; known games: corso"),
-        ({"version": 7}, "is of corso version 7; this is version 0"),
+        ({"version": 7}, "is for version 7 of corso, and this program has version 0"),
         ({"options": {"size": 3000}}, "arena.json: "),
         ({"agents": ["random", "a\x1b[2J"]}, "is not the name of an agent"),
         ({"agents": 7}, "holds no tournament: agents is 7; accepted: a list"),

@@ -71,7 +71,7 @@ def test_a_file_with_nothing_to_read_yet_is_refused(tmp_path: Path, monkeypatch)
     os.mkfifo(tmp_path / "pipe")
     writer = os.open(tmp_path / "pipe", os.O_RDWR)
     monkeypatch.setattr("stat.S_ISREG", lambda _: True)
-    with pytest.raises(ValueError, match="pipe' has nothing to read yet; a record is read from"):
+    with pytest.raises(ValueError, match="pipe has nothing to read yet; a record is read from"):
         read_regular_file(tmp_path / "pipe", 100, "a record")
     os.close(writer)
 
@@ -172,5 +172,5 @@ def test_what_is_of_another_kind_is_named_with_its_place_and_value(text: str, fa
 @pytest.mark.parametrize("text", ["{", '[{"x": "" "names": []}]'])
 def test_errors_of_a_file_name_it(text: str, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text(text)
-    with pytest.raises(ValueError, match=r"a record in .*bad\.json' is not valid JSON"):
+    with pytest.raises(ValueError, match=r"a record in .*bad\.json is not valid JSON"):
         read_json_file(tmp_path / "bad.json", 100, "a record", list[_Point])

@@ -271,7 +271,7 @@ def test_any_name_and_any_encoding_will_do(settings: dict[str, str], tmp_path: P
         LUDARIUM, "analyse", "corso", "--record", name, environment=settings, cwd=tmp_path
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("ludarium: there is no file '\\udcff[/b].json'")
+    assert done.stderr.startswith("ludarium: there is no file \\udcff[/b].json")
     shown = python(LUDARIUM, "games", environment=settings, cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
 

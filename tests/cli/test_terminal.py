@@ -214,7 +214,7 @@ def test_commands_that_fail_do_not_end_the_game(play, here):
     (here / "notes.txt").write_text("mine")
     out = play(["save", "save notes.txt", "save notes.txt/game.json", "b2", "quit"], *QUICK)
     assert "save where?" in out
-    assert "notes.txt' is not valid JSON" in out
+    assert "notes.txt is not valid JSON" in out
     assert "cannot write notes.txt" in out
     assert (here / "notes.txt").read_text() == "mine"
     assert "moves: b2" in out
@@ -329,7 +329,7 @@ def test_a_plain_list_of_moves_goes_on(play, capsys):
     assert "moves: b2 a1 c3" in out
     Path("moves.txt").write_text("b2 b2")
     assert main(["play", *arguments, "--resume", "moves.txt"]) == 2
-    assert "move 2 of the game record in 'moves.txt': 'b2'" in capsys.readouterr().err
+    assert "move 2 of the game record in moves.txt: 'b2'" in capsys.readouterr().err
 
 
 def test_a_record_without_a_seat_takes_that_of_the_mover_and_says_so(play):
@@ -347,10 +347,10 @@ SAVED = '{"game": "%s", "version": 0, "options": {}, "moves": [], "seat": %s}'
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("nonsense", "move 1 of the game record in 'game.json': 'nonsense'"),
-        ('{"game": ', "game.json' is not valid JSON"),
+        ("nonsense", "move 1 of the game record in game.json: 'nonsense'"),
+        ('{"game": ', "game.json is not valid JSON"),
         ("[]", "holds no game record"),
-        ("{}", "the game record in 'game.json' lacks game, version, options, moves"),
+        ("{}", "the game record in game.json lacks game, version, options, moves"),
         (SAVED % ("corso", 0), "is a game of corso, not of tictactoe"),
         (SAVED % ("tictactoe", "true"), "a seat is 0 or 1"),
         (SAVED % ("tictactoe", 2), "a seat is 0 or 1"),

@@ -1124,10 +1124,10 @@ def test_the_largest_catalogue_is_read() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"nothing\.json' to read a catalogue of blocks"):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.json to read a catalogue of blocks"):
         make_game("obelisk", blocks=tmp_path / "nothing.json")
     (tmp_path / "bad.json").write_text("{", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"bad\.json' is not valid JSON"):
+    with pytest.raises(ValueError, match=r"bad\.json is not valid JSON"):
         make_game("obelisk", blocks=str(tmp_path / "bad.json"))
 
 

@@ -70,8 +70,8 @@ def test_illegal_moves_of_variations_are_named(variations: dict[str, Any], said:
         ({"game": "chess"}, "the game record is of 'chess'; known games: tictactoe"),
         ({"game": None}, "is of None; known games"),
         ({"game": ["tictactoe"]}, "is of ['tictactoe']; known games"),
-        ({"version": 1}, "is of tictactoe version 1; this is version 0"),
-        ({"version": "0"}, "is of tictactoe version '0'"),
+        ({"version": 1}, "is for version 1 of tictactoe, and this program has version 0"),
+        ({"version": "0"}, "is for version '0' of tictactoe"),
         ({"options": {"size": 3}}, "tictactoe has no option 'size' (given 3)"),
         ({"options": {3: 1}}, "the game record: options are {3: 1}; they must be"),
         ({"options": [3]}, "the game record: options are [3]; they must be"),
@@ -196,13 +196,13 @@ def test_a_file_that_holds_no_record_is_refused(content: bytes, said: str, tmp_p
     with pytest.raises(ValueError) as refusal:  # noqa: PT011 (the words are checked below)
         read_record_file(path, TicTacToe())
     assert said in str(refusal.value)
-    assert "some.txt'" in str(refusal.value)
+    assert "some.txt" in str(refusal.value)
 
 
 def test_a_plain_list_is_refused_where_the_game_is_not_known(tmp_path: Path) -> None:
     path = tmp_path / "moves.txt"
     path.write_text("b2 a1")
-    with pytest.raises(ValueError, match=r"moves\.txt' is not valid JSON"):
+    with pytest.raises(ValueError, match=r"moves\.txt is not valid JSON"):
         read_record_file(path)
 
 

@@ -68,9 +68,7 @@ def test_a_larger_network_begins_as_the_agents(tmp_path, teacher):
 def test_a_run_does_not_go_on_by_other_rules(tmp_path, teacher, monkeypatch):
     folder = shutil.copytree(teacher, tmp_path / "run")
     monkeypatch.setattr(Corso, "version", Corso.version + 1)
-    with pytest.raises(
-        ValueError, match=r"it is of corso version 0; this is version 1.*start anew"
-    ):
+    with pytest.raises(ValueError, match=r"version 0 of corso; this program has 1.*start anew"):
         RUNS.begun(folder, "budget.iterations=1", "seed=5")
 
 

@@ -312,7 +312,7 @@ class Trainer:
         try:
             if rules != game.version:
                 raise ValueError(
-                    f"it is of {game.name} version {rules}; this is version {game.version}"
+                    f"it is for version {rules} of {game.name}; this program has {game.version}"
                 )
             self.seconds = saved.loop["seconds"]
             self._learnt = saved.metrics["progress"]
