@@ -63,7 +63,7 @@ def named(path: str | os.PathLike[str], limit: int = 100) -> str:
         limit: most characters of the result.
     """
     text = os.fspath(path)
-    name = escaped(text[-limit:])
+    name = escaped(text[-limit:]) or "''"
     return name if len(text) <= limit and len(name) <= limit else f"...{name[3 - limit :]}"
 
 

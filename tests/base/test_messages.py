@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ludarium.base.messages import quoted, shortened
+from ludarium.base.messages import named, quoted, shortened
 
 
 def _nested(depth: int) -> list:
@@ -52,6 +52,11 @@ def test_any_value_is_short_and_on_one_line(value: Any) -> None:
 def test_a_long_text_ends_in_dots() -> None:
     assert quoted("x" * 100, limit=20) == "'xxxxxxxxxxxxxxxx..."
     assert shortened("x" * 100, limit=20) == "x" * 17 + "..."
+
+
+def test_the_end_of_a_long_path_names_it_and_no_path_is_seen() -> None:
+    assert named("a" * 60 + "/b.json", limit=10) == ".../b.json"
+    assert named("") == "''"
 
 
 def test_lines_of_a_foreign_message_are_joined() -> None:
