@@ -56,6 +56,12 @@ def mixed_value(tree, settings):
 
 
 @kernel
+def choose_at_root(tree, settings, considered_visits):
+    root, nodes, edges = tree[0][0], tree[1][0], tree[2][0]
+    return gumbel.choose_at_root(root, nodes, edges, settings[0], considered_visits)
+
+
+@kernel
 def set_request(cache, search):
     answers.set_request(cache, search)
 

@@ -408,6 +408,20 @@ def test_puct_goes_by_the_priors_where_all_that_was_visited_is_proven_worse():
     np.testing.assert_array_equal(policy, [0, 1, 0, 0, 0])
 
 
+def test_gumbel_takes_the_least_visited_actions_where_none_has_the_visits_of_the_schedule():
+    game, settings = TicTacToe(), SearchSettings(simulations=60, solver=False)
+    search = BatchSearch(game, settings, batch=1, seed=2)
+    search.run(game.start().states, random_network(1, 9))
+    tree, record = search.tree, settings_record(settings, game)
+    root_edges, nodes = tree.edges[0][:9], tree.nodes[0]
+    visits = nodes["visits"][root_edges["child"]]
+    assert len(set(visits.tolist())) > 2
+    for least in sorted(set(visits.tolist())):
+        edge = compiled.choose_at_root((tree.roots, tree.nodes, tree.edges), record, 99)
+        assert visits[edge] == least
+        root_edges["pruned"][visits == least] = 1
+
+
 @ALGORITHMS
 def test_from_a_ply_on_the_choice_is_greedy_and_the_search_still_noisy(algorithm):
     game = make_game("corso", size=3)
