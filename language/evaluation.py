@@ -225,10 +225,10 @@ def mistakes(found: Iterable[Loss], games: int) -> dict[str, Any]:
         games: how many games they are from, those without any loss included.
 
     Returns:
-        - ``loss``: for each of `PHASES` with a move the mean, and ``exact``, how many are proven;
-        - ``games_without_mistake``;
-        - ``first_mistake``: ``plies``, the plies, from 1, of the first mistakes of those games that
-          have one, and their median, ``median_ply``; None if no game has one.
+        ``loss`` has the mean of each of `PHASES` with a move, and ``exact``, how many are proven.
+        ``games_without_mistake`` is a count. ``first_mistake`` has ``plies``, the plies, from 1, of
+        the first mistakes of those games that have one, and their median, ``median_ply``; None if
+        no game has one.
     """
     found = list(found)
     phases = {}

@@ -94,7 +94,9 @@ def test_integer_networks_follow_new_weights():
     after = engine(observations).logits
     assert np.abs(after - before).max() > 0.1
     assert engine.deviation(observations).value < 0.05
+    version = engine.version
     engine.update(network, 8 * observations)  # whose activations are beyond the earlier ranges
+    assert engine.version != version
     assert engine.deviation(8 * observations).value < 0.05
 
 
