@@ -86,8 +86,9 @@ def test_nothing_is_printed_and_the_network_stays_as_it_is(tmp_path, capfd):
         assert torch.equal(value, before[name])
 
 
+@pytest.mark.parametrize("output", [0, 1])
 @pytest.mark.parametrize("difference", [2 * TOLERANCE, -2 * TOLERANCE])
-def test_a_file_that_answers_otherwise_is_not_written(difference, tmp_path, monkeypatch):
+def test_a_file_that_answers_otherwise_is_not_written(difference, output, tmp_path, monkeypatch):
     path = tmp_path / "network.onnx"
     path.write_bytes(b"an older file")
     given = random_observations(BOARD, 3)
@@ -95,7 +96,11 @@ def test_a_file_that_answers_otherwise_is_not_written(difference, tmp_path, monk
     def another(path):
         exported = load_exported(path)
         run = exported.run
-        object.__setattr__(exported, "run", lambda x: [difference + array for array in run(x)])
+
+        def changed(x):
+            return [array + difference * (k == output) for k, array in enumerate(run(x))]
+
+        object.__setattr__(exported, "run", changed)
         return exported
 
     monkeypatch.setattr("ludarium.models.export.load_exported", another)

@@ -277,6 +277,8 @@ def test_intervals_cover_what_they_should() -> None:
         estimate = mean(random.exponential(size=50))
         hits += estimate.low <= 1 <= estimate.high
     assert 0.88 <= hits / 300 <= 0.99
+    even = ratio(np.array([2.0, 4.0, 8.0]), np.array([1, 2, 4]))  # long games vary no more
+    assert (even.low, even.value, even.high) == (2, 2, 2)
     clustered = ratio(np.array([10.0, 0.0]), np.array([10, 10]))
     assert (clustered.value, clustered.low) == (0.5, 0)  # a rate of counts is not negative
     assert clustered.high == pytest.approx(0.5 + 1.96 * 0.5, abs=1e-3)
