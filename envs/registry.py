@@ -171,7 +171,7 @@ def find_game(name: str) -> type[Game]:
     if not isinstance(name, str) or name not in GAMES:
         raise ValueError(
             f"no game is called {quoted(name)}{did_you_mean(str(name), GAMES)}; games: "
-            f"{', '.join(GAMES)}; one of your own: register_game (docs/guide/new-game.md)"
+            f"{', '.join(GAMES)}; one of your own: see register_game"
         )
     return GAMES[name]
 
