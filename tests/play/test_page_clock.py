@@ -6,6 +6,7 @@ The browser's time is Playwright's, so nothing waits for a minute.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,9 +19,10 @@ PLAYED = "#g=obelisk&o=obelisk-hourglass%3DTrue"
 
 
 @pytest.fixture
-def driver(driver: PageDriver) -> PageDriver:
+def driver(driver: PageDriver) -> Iterator[PageDriver]:
     driver.page.clock.install(time=0)
-    return driver
+    yield driver
+    driver.page.clock.resume()  # axe-core waits for timers
 
 
 def begin(driver: PageDriver, opponent: str = "person", hourglass: bool = True) -> None:
