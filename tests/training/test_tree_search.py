@@ -15,7 +15,7 @@ from ludarium.models import Evaluation
 from ludarium.training.agents import UCTAgent, uct_search
 from ludarium.training.search import BatchSearch, Budget, SearchSettings, TreeSearch
 from ludarium.training.search.tree_search import new_batches
-from tests.games import after, changed, positions_after
+from tests.games import after, changed, children, positions_after
 from tests.progress import StopWhen
 from tests.tictactoe import TicTacToe
 
@@ -208,8 +208,8 @@ def test_a_kept_win_at_once_is_played_also_where_points_are_searched_for():
         position, rng = game.start(), np.random.default_rng(seed)
         while position.ply < 9:
             position.play(int(rng.choice(position.legal_actions)))
-        for action, child in children_of(position).items():
-            mover, ends = child.mover, [end for end in children_of(child).values() if end.is_over]
+        for action, child in children(position).items():
+            mover, ends = child.mover, [end for end in children(child).values() if end.is_over]
             if not any(end.rewards[mover] > 0 for end in ends):
                 continue
             batches = new_batches(game, 1, 8, 0.0)
@@ -221,11 +221,6 @@ def test_a_kept_win_at_once_is_played_also_where_points_are_searched_for():
             assert found.policies.sum() == pytest.approx(1)
             assert found.proven_actions[0, found.actions[0]]
     assert kept > 3
-
-
-def children_of(position: Position) -> dict[int, Position]:
-    actions = [] if position.is_over else position.legal_actions.tolist()
-    return {action: after(position, position.action_to_text(action)) for action in actions}
 
 
 def test_what_ends_the_thinking():
