@@ -5,7 +5,6 @@ The first line says what the file is, names the game, and has the SHA-256 of all
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ludarium.base.files import load_json, read_regular_file
+from ludarium.base.files import load_json, read_regular_file, sha256_of
 from ludarium.base.messages import named, shortened
 from ludarium.base.storage import write_whole
 from ludarium.envs.engine.game import Game
@@ -63,7 +62,7 @@ def write_lines(
         "version": game.version,
         "options": dict(game.options),
         "made": made,
-        "sha256": hashlib.sha256(body).hexdigest(),
+        "sha256": sha256_of(body),
     }
     write_whole(Path(path), json.dumps(head).encode() + b"\n" + body)
 
@@ -93,7 +92,7 @@ def read_lines(
     article = "an" if what[0] in "aeiou" else "a"
     first, _, body = read_regular_file(path, largest, f"{article} {what}").partition(b"\n")
     head = load_json(first, f"the first line of {name}", kind)
-    if head.sha256 != hashlib.sha256(body).hexdigest():
+    if head.sha256 != sha256_of(body):
         raise ValueError(f"{name} is damaged: its checksum is wrong; make it again")
     try:
         game = make_stored_game(head.game, head.options)

@@ -9,7 +9,6 @@ but no second exact test.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from typing import Any
 import msgspec
 
 from ludarium.analysis.exact_tests import ExactTest, find_exact_test
-from ludarium.base.files import load_json, read_regular_file, sha256_of_file
+from ludarium.base.files import load_json, read_regular_file, sha256_of, sha256_of_file
 from ludarium.base.messages import named
 from ludarium.base.progress import SILENT, Progress
 from ludarium.envs.engine.game import Game
@@ -243,7 +242,7 @@ def _digest(test: Any) -> str:
     """A digest that distinguishes an exact test from others."""
     assert isinstance(test, ExactTest)
     played = [(each.seed, each.actions) for each in test.positions]
-    return hashlib.sha256(repr(played).encode() + test.results.tobytes()).hexdigest()
+    return sha256_of(repr(played).encode() + test.results.tobytes())
 
 
 class _Measurement(msgspec.Struct):
@@ -309,7 +308,7 @@ def _key(what: dict[str, Any]) -> str:
 
 
 def _sha256(what: dict[str, Any], measured: dict[str, Any]) -> str:
-    return hashlib.sha256(_key({"what": what, "measured": measured}).encode()).hexdigest()
+    return sha256_of(_key({"what": what, "measured": measured}).encode())
 
 
 def metrics_of(curves: Sequence[Curve]) -> list[str]:

@@ -7,7 +7,6 @@ difficulty is measured: by which of the game's levels find the move.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,7 +29,7 @@ from ludarium.analysis.exact_tests import (
 )
 from ludarium.analysis.lines import Head, read_each, read_lines, write_lines
 from ludarium.analysis.solver import after
-from ludarium.base.files import MEGABYTE
+from ludarium.base.files import MEGABYTE, sha256_of
 from ludarium.base.messages import named, quoted
 from ludarium.base.numbers import SEED_LIMIT, checked_whole
 from ludarium.base.progress import SILENT, Progress
@@ -127,7 +126,7 @@ def canonical_key(codec: Codec, position: Position) -> str:
     every = np.arange(len(codec.symmetries))
     states = np.repeat(position.states, len(every))
     images = codec.encode(states, every).observations
-    return hashlib.sha256(min(image.tobytes() for image in images)).hexdigest()[:12]
+    return sha256_of(min(image.tobytes() for image in images))[:12]
 
 
 def make_puzzles(

@@ -128,7 +128,7 @@ class MisfitError(ValueError):
 
 
 def sha256_of(content: bytes) -> str:
-    """The SHA-256 of a file's content, hexadecimal."""
+    """The SHA-256 of some bytes, hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 

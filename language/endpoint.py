@@ -6,7 +6,6 @@ the environment, is sent to it alone (no redirect is followed), and struck from 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -28,7 +27,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from ludarium.base.files import MEGABYTE, load_json, read_regular_file
+from ludarium.base.files import MEGABYTE, load_json, read_regular_file, sha256_of
 from ludarium.base.messages import named, quoted, shortened
 from ludarium.training.runs.files import append, write_file
 from ludarium.training.runs.lock import FolderLock
@@ -332,4 +331,4 @@ def journal_at(path: Path) -> Journal:
 
 def key_of(*parts: Any) -> str:
     """A key for a journal, 32 hexadecimal digits, from whatever determines a question."""
-    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:32]
+    return sha256_of(json.dumps(parts, default=str).encode())[:32]

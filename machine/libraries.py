@@ -9,7 +9,6 @@ read, as in a program that a tool packed into one file, they are not compared.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from functools import cache
@@ -39,7 +38,7 @@ def name_of(unit: str, kernels: list[tuple[str, tuple[Any, ...]]]) -> str:
         unit: the unit's name.
         kernels: names of its kernels, and layouts of their arguments.
     """
-    return "ludarium_" + hashlib.sha256(repr((unit, kernels)).encode()).hexdigest()[:24]
+    return "ludarium_" + sha256_of(repr((unit, kernels)).encode())[:24]
 
 
 def find(

@@ -26,7 +26,7 @@ from typing import Any, TypedDict
 
 from ludarium.arena.ladder import SUFFIX as LEVELS
 from ludarium.arena.puzzles import puzzles_of, read_puzzles
-from ludarium.base.files import MEGABYTE, convert, read_json_file
+from ludarium.base.files import MEGABYTE, convert, read_json_file, sha256_of
 from ludarium.base.messages import named, quoted
 from ludarium.base.progress import SILENT, Progress
 from ludarium.base.storage import take_place, writing
@@ -286,7 +286,7 @@ def _entry(variant: Variant) -> dict[str, Any]:
 
 
 def _address(content: bytes, name: str, suffix: str) -> str:
-    return f"{name}-{hashlib.sha256(content).hexdigest()[:12]}{suffix}"
+    return f"{name}-{sha256_of(content)[:12]}{suffix}"
 
 
 def _write(folder: Path, files: _Files, games: list[dict[str, Any]]) -> Site:
@@ -296,7 +296,7 @@ def _write(folder: Path, files: _Files, games: list[dict[str, Any]]) -> Site:
     files.pop(LIST, None)
     digest = hashlib.sha256()
     for address in sorted(files):
-        digest.update(f"{address}\n{hashlib.sha256(files[address]).hexdigest()}\n".encode())
+        digest.update(f"{address}\n{sha256_of(files[address])}\n".encode())
     waiting = [each for each in sorted(files) if each.startswith(OF_GAMES) and each != INDEX]
     listed = _Listed(digest.hexdigest(), sorted(files), waiting)
     files[LIST] = _as_json(asdict(listed))

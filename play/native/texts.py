@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ludarium.arena.ladder import Ladder
+from ludarium.base.files import sha256_of
 from ludarium.configs.schema import SearchOption, accepted
 from ludarium.envs.engine.game import Game
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS, TRUNCATED
@@ -216,7 +217,7 @@ def made(
     defined: dict[str, Any] = {
         "BUFFER_BYTES": layout.end,
         "KEPT_BYTES": kept_bytes(game),
-        "RULES": f"0x{hashlib.sha256(rules.encode()).hexdigest()[:15]}",
+        "RULES": f"0x{sha256_of(rules.encode())[:15]}",
         "BUILD": build,
         "ACTIONS": game.num_actions,
         "STATE_BYTES": game.new_states(1).nbytes,

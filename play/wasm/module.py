@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ludarium.base.files import sha256_of
 from ludarium.configs.schema import accepted
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.description import describe_game
@@ -56,7 +57,7 @@ def _as_word(value: Any) -> str:
     text = str(value)
     if re.fullmatch(r"[\w.]{1,32}", text):
         return text
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
+    return sha256_of(json.dumps(value, sort_keys=True).encode())[:12]
 
 
 def build_module(game: Game, limits: Limits | None = None) -> bytes:

@@ -7,7 +7,6 @@ length of each into the module's array ``network_places``.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import struct
 import zlib
@@ -15,6 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ludarium.base.files import sha256_of
 from ludarium.envs.engine.game import Game
 from ludarium.models import Architecture
 from ludarium.models.kernels import digest_of, network_part, ranges_of
@@ -46,7 +46,7 @@ def part_of(game: Game) -> Callable:
 def layout_of(game: Game) -> str:
     """Digest by which a module recognises files for its game and its kernels."""
     about = (game.name, game.version, game.planes_shape, game.num_actions, digest_of(WASM))
-    return hashlib.sha256(repr((_FORMAT, *about)).encode()).hexdigest()[:16]
+    return sha256_of(repr((_FORMAT, *about)).encode())[:16]
 
 
 def network_content(game: Game, network: Layers) -> bytes:
