@@ -52,7 +52,7 @@ class ConnectFour(Game):
                 height=height,
                 stride=stride,
                 cells=np.array([c % width * stride + c // width for c in range(width * height)]),
-                steps=np.array([1, stride - 1, stride, stride + 1]),
+                steps=np.array([1, stride - 1, stride, stride + 1], np.uint64),
             ),
             action_names=[file_letter(column) for column in range(width)],
             observation_names=PLANES,

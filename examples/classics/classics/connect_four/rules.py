@@ -9,7 +9,7 @@ of each cell; ``steps`` [4], from a bit to the next one in each direction of a r
 import numpy as np
 
 from ludarium.envs.engine import rule as engine
-from ludarium.envs.engine.bits import ONE, ZERO, bit, shifted
+from ludarium.envs.engine.bits import ONE, ZERO, bit
 from ludarium.envs.engine.rule import rule
 
 PLANES = ("own stones", "other stones")
@@ -72,9 +72,9 @@ def may_end(tables, state):
 @rule
 def has_four(tables, stones):
     """Whether there are four in a row."""
+    found = ZERO  # of each row its first stone; without a branch, as most positions have none
     for direction in range(4):
-        step = int(tables.steps[direction])
-        pairs = stones & shifted(stones, -step)
-        if (pairs & shifted(pairs, -2 * step)) != ZERO:
-            return True
-    return False
+        step = tables.steps[direction]
+        pairs = stones & (stones >> step)
+        found |= pairs & (pairs >> (step + step))
+    return found != ZERO

@@ -3,7 +3,7 @@
 Each cell has a slot for its stone, and one for its mark: the last stone, or one of a row that won.
 """
 
-from ludarium.envs.engine.bits import ZERO, bit, shifted
+from ludarium.envs.engine.bits import ZERO, bit
 from ludarium.envs.engine.position_text import FINE, OWN
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, rule
 
@@ -43,11 +43,12 @@ def _in_rows(tables, stones):
     """The stones that are part of four in a row."""
     found = ZERO
     for direction in range(4):
-        step = int(tables.steps[direction])
-        pairs = stones & shifted(stones, -step)
-        first = pairs & shifted(pairs, -2 * step)
-        for k in range(4):
-            found |= shifted(first, k * step)
+        step = tables.steps[direction]
+        pairs = stones & (stones >> step)
+        row = pairs & (pairs >> (step + step))
+        for _ in range(4):
+            found |= row
+            row = row << step
     return found
 
 
