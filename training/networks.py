@@ -129,7 +129,17 @@ def inference_engine(
     """The network of a game as an evaluator in the canonical frame.
 
     Arguments and errors are those of `InferenceEngine`.
+
+    Raises:
+        ValueError: also if the network is for other observations, or another number of actions.
     """
+    made_for, wanted = network.shape, network_shape(game)
+    if (made_for.observation, made_for.num_actions) != (wanted.observation, wanted.num_actions):
+        raise ValueError(
+            f"the network is for observations {list(made_for.observation)} and "
+            f"{made_for.num_actions} actions, {game} has {list(wanted.observation)} and "
+            f"{wanted.num_actions}: take a network of this game"
+        )
     return InferenceEngine(
         network, game.observation_shape, batch, backend, device, calibration_inputs
     )

@@ -147,6 +147,11 @@ def test_positions_get_the_same_moves_one_by_one_and_together(
     assert together.tolist() != agent.actions(states).tolist()
 
 
+def test_a_network_of_another_game_is_refused(network: PolicyValueNetwork) -> None:
+    with pytest.raises(ValueError, match=r"\[5, 3, 3\] and 9 actions, .*size=5.* 25: take"):
+        LevelAgent(make_game("corso", size=5), network, LevelParams(8))
+
+
 def test_finished_games_get_no_move(game: Game, network: PolicyValueNetwork) -> None:
     agent = LevelAgent(game, network, params_at(1.0, 16), seed=3)
     over = random_positions(game, 10)[-1].states
