@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from ludarium.analysis.exact_tests import ExactTest, find_exact_test
+from ludarium.base.durable import append
 from ludarium.base.files import load_json, read_regular_file, sha256_of, sha256_of_file
 from ludarium.base.messages import named
 from ludarium.base.progress import SILENT, Progress
@@ -32,7 +33,6 @@ from ludarium.training.agents.settings import DEFAULT_SIMULATIONS
 from ludarium.training.evaluation import IntervalEstimate
 from ludarium.training.evaluation.anchors import known_elo, rate_anchors
 from ludarium.training.runs.evaluation import AgentEvaluation
-from ludarium.training.runs.files import append
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.metrics import ESTIMATES, estimates_of
 

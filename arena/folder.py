@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from msgspec import Meta
 
+from ludarium.base.durable import PARTIAL, append, make_folders, write_file
 from ludarium.base.files import (
     MEGABYTE,
     convert,
@@ -32,11 +33,10 @@ from ludarium.base.files import (
     read_json_file,
     read_regular_file,
 )
+from ludarium.base.lock import WriterLock
 from ludarium.base.messages import did_you_mean, named, quoted, shortened
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, make_stored_game
-from ludarium.training.runs.files import PARTIAL, append, make_folders, write_file
-from ludarium.training.runs.lock import FolderLock
 
 from .results import ROW
 from .schedule import Entrant, Schedule, ScheduledMatch, SeededOpenings
@@ -147,7 +147,7 @@ class ArenaFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = FolderLock(path / _LOCK)
+        self._lock = WriterLock(path / _LOCK)
 
     def read_settings(self) -> dict[str, Any] | None:
         """The settings in the folder; ``None`` if there is no folder, or an empty one.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ludarium.arena.folder import RECORDS, ArenaFolder, describe
+from ludarium.base.durable import write_file
 from ludarium.envs.engine.game import Game
 from ludarium.envs.registry import GAMES, find_game
 from ludarium.language.agent import LanguageSpec
@@ -28,7 +29,6 @@ from ludarium.language.page import render_page, report_text
 from ludarium.language.text import PROMPTS
 from ludarium.training.agents import AgentSpec, read_agent
 from ludarium.training.agents.checkpoints import ShippedSpec, shipped_agents
-from ludarium.training.runs.files import write_file
 
 from .arguments import (
     add_folder,

@@ -27,10 +27,10 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from ludarium.base.durable import append, write_file
 from ludarium.base.files import MEGABYTE, load_json, read_regular_file, sha256_of
+from ludarium.base.lock import WriterLock
 from ludarium.base.messages import named, quoted, shortened
-from ludarium.training.runs.files import append, write_file
-from ludarium.training.runs.lock import FolderLock
 
 from .text import MOST_ANSWER, Message
 
@@ -272,7 +272,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._holder = FolderLock(path.with_name(path.name + ".lock"))
+        self._holder = WriterLock(path.with_name(path.name + ".lock"), of=path)
         self._holder.acquire()
         self._answers: dict[str, Answer] = {}
         try:

@@ -26,13 +26,13 @@ from typing import Any, TypedDict
 
 from ludarium.arena.ladder import SUFFIX as LEVELS
 from ludarium.arena.puzzles import puzzles_of, read_puzzles
+from ludarium.base.durable import PARTIAL, make_folders
 from ludarium.base.files import MEGABYTE, convert, read_json_file, sha256_of
 from ludarium.base.messages import named, quoted
 from ludarium.base.progress import SILENT, Progress
 from ludarium.base.storage import take_place, writing
 from ludarium.base.threads import available_cores
 from ludarium.envs import Game
-from ludarium.training.runs.files import PARTIAL, make_folders
 
 from .build import scene_content
 from .lesson import read_lesson, small_picture

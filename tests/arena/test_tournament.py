@@ -22,12 +22,12 @@ from ludarium.arena.plot import plot_ratings
 from ludarium.arena.results import ROW, Crosstable
 from ludarium.arena.schedule import ScheduledMatch, SeededOpenings
 from ludarium.arena.standings import Standings
+from ludarium.base.durable import StorageError
+from ludarium.base.lock import WriterLock
 from ludarium.base.threads import available_cores
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
 from ludarium.training.agents import RESIGN, Agent, RandomAgent, read_agent
-from ludarium.training.runs.files import StorageError
-from ludarium.training.runs.lock import FolderLock
 from tests.progress import Told
 from tests.survival.faults import FailingOS, Killed
 
@@ -404,7 +404,7 @@ def test_a_damaged_line_is_named_and_its_game_comes_again(whole, damage, reason,
 
 def test_a_folder_has_one_writer(whole, tmp_path):
     shutil.copytree(whole, tmp_path / "copy")
-    lock = FolderLock(tmp_path / "copy" / "lock")
+    lock = WriterLock(tmp_path / "copy" / "lock")
     lock.acquire()
     try:
         with pytest.raises(ValueError, match="is in use by"):

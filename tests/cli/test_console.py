@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from ludarium.base.console import plain_column, plain_console, say
+from ludarium.base.durable import StorageError, write_file
 from ludarium.base.storage import writing
 from ludarium.cli import main
 from ludarium.cli.arguments import output_file
-from ludarium.training.runs.files import StorageError, write_file
 from ludarium.training.table import text_table
 from tests.processes import LUDARIUM, ROOT, python
 

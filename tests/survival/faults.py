@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from ludarium.base import storage
-from ludarium.training.runs import files
+from ludarium.base import durable, storage
 
 #: What changes a disk, or makes sure that it is changed.
 OPERATIONS = ("open", "write", "fsync", "replace", "unlink", "mkdir")
@@ -42,7 +41,7 @@ class FailingOS:
 
     def stand_in(self, patch: pytest.MonkeyPatch) -> None:
         """Take the place of ``os``, until ``patch`` is undone."""
-        for module in (files, storage):
+        for module in (durable, storage):
             patch.setattr(module, "os", self)
 
     def __getattr__(self, name: str) -> Any:

@@ -15,9 +15,9 @@ import torch
 
 pytest.importorskip("sb3_contrib")
 
+from ludarium.base.durable import StorageError
 from ludarium.cli import main
 from ludarium.configs import apply_settings, load_config
-from ludarium.training.runs.files import StorageError
 from ludarium.training.runs.folder import RunFolder
 from ludarium.training.runs.state import State, pack_state, unpack_state
 

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
-from ludarium.training.runs.files import StorageError
+from ludarium.base.durable import StorageError
 from ludarium.training.runs.folder import RunFolder
 
 from .faults import FailingOS, Killed

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
+from ludarium.base.durable import StorageError, make_folders
 from ludarium.cli import main
-from ludarium.training.runs.files import StorageError, make_folders
 from ludarium.training.runs.folder import RunFolder
 
 from .tiny import fingerprint, tiny_run, train

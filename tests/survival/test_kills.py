@@ -180,8 +180,8 @@ def test_a_second_process_is_refused_by_name_until_the_first_is_gone(tmp_path):
     code = (
         "import sys, time\n"
         "from pathlib import Path\n"
-        "from ludarium.training.runs.lock import FolderLock\n"
-        "FolderLock(Path(sys.argv[1])).acquire()\n"
+        "from ludarium.base.lock import WriterLock\n"
+        "WriterLock(Path(sys.argv[1])).acquire()\n"
         "print('held', flush=True)\n"
         "time.sleep(600)\n"
     )

@@ -21,8 +21,8 @@ pytest.importorskip("optuna", reason='no Optuna: pip install "ludarium[tune]"')
 import optuna
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
+from ludarium.base.lock import WriterLock
 from ludarium.training.evaluation import IntervalEstimate
-from ludarium.training.runs.lock import FolderLock
 from ludarium.training.tuning.space import Space, read_dimension
 from ludarium.training.tuning.study import BEST, REASON, TuningPlan, load_study, trials_of, tune
 
@@ -177,7 +177,7 @@ def test_the_journal_of_a_search_has_one_writer(tmp_path):
     search(folder, plan, Training(closeness))
     before = (folder / "journal.log").read_bytes()
     assert main(["tune", "corso", "--show", "--folder", str(folder)]) == 0
-    lock = FolderLock(folder / "lock")
+    lock = WriterLock(folder / "lock")
     lock.acquire()
     try:
         with pytest.raises(ValueError, match="study is in use by"):

@@ -39,15 +39,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ludarium.base.files import read_regular_file, sha256_of
-from ludarium.base.messages import quoted, shortened
-from ludarium.base.numbers import checked_flag
-from ludarium.base.progress import SILENT, Progress
-from ludarium.configs import TrainingConfig
-from ludarium.configs.loading import parse_config, write_yaml
-from ludarium.configs.schema import SaveConfig
-
-from .files import (
+from ludarium.base.durable import (
     PARTIAL,
     DamagedError,
     StorageError,
@@ -57,7 +49,15 @@ from .files import (
     remove_file,
     write_file,
 )
-from .lock import FolderLock
+from ludarium.base.files import read_regular_file, sha256_of
+from ludarium.base.lock import WriterLock
+from ludarium.base.messages import quoted, shortened
+from ludarium.base.numbers import checked_flag
+from ludarium.base.progress import SILENT, Progress
+from ludarium.configs import TrainingConfig
+from ludarium.configs.loading import parse_config, write_yaml
+from ludarium.configs.schema import SaveConfig
+
 from .state import State, array_bytes, pack_state, unpack_state
 
 _FIRST = 0  # number of the first state of a new run, until it has its place
@@ -120,7 +120,7 @@ class RunFolder:
         self._config = self.path / "config.yaml"
         self._replay = self.path / "replay"
         self._agents = self.path / "agents"
-        self._lock = FolderLock(self.path / "lock")
+        self._lock = WriterLock(self.path / "lock")
         self._restart = checked_flag("restart", restart)
         self._made: list[Path] = []  # folders that `open` had to make
         self._chunks: dict[int, str] = {}  # SHA-256 of each chunk of the latest state

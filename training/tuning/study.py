@@ -24,6 +24,8 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
+from ludarium.base.durable import write_file
+from ludarium.base.lock import WriterLock
 from ludarium.base.messages import shortened
 from ludarium.base.progress import SILENT, Part, Progress
 from ludarium.configs import TrainingConfig, apply_settings
@@ -31,9 +33,7 @@ from ludarium.configs.loading import parse_config
 from ludarium.envs import make_game
 from ludarium.training.networks import fresh_network
 from ludarium.training.runs.evaluation import find_opponents
-from ludarium.training.runs.files import write_file
 from ludarium.training.runs.folder import RunFolder, compared, differences, text_of
-from ludarium.training.runs.lock import FolderLock
 from ludarium.training.runs.resources import check_device
 from ludarium.training.runs.trainer import DivergedError, RunResult
 
@@ -225,7 +225,7 @@ def tune(
     plan.check_trainable()
     _check_folder(folder, is_new=True)
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FolderLock(folder / _LOCK)
+    lock = WriterLock(folder / _LOCK)
     lock.acquire()
     try:
         study = load_study(folder, plan)

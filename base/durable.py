@@ -12,7 +12,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ludarium.base.storage import sync_folder, take_place
+from .storage import sync_folder, take_place
 
 #: Suffix of files that are being written; readers ignore them.
 PARTIAL = ".partial"

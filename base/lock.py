@@ -1,4 +1,4 @@
-"""A lock that gives a folder one writer at a time; the end of the process releases it."""
+"""A lock that gives a folder or a file one writer at a time; the end of the process releases it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
-from .files import StorageError, storage_error
+from .durable import StorageError, storage_error
 
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _LONGEST = 300  # bytes of a lock file
 _HOLDER = re.compile(r"(\d+)\s+(\S+)\s*")  # process and machine
 
 
-class FolderLock:
+class WriterLock:
     """A lock that one process holds until it releases it or ends, however it ends.
 
     Args:
         path: the lock file; it contains the holder's process number and machine.
+        of: the file that it gives one writer; None: the folder of ``path``.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, of: Path | None = None) -> None:
         self.path = path
+        self._of = of or path.parent
+        self._another = "another file" if of else "another folder"
         self._file: int | None = None
 
     def acquire(self) -> None:
@@ -59,27 +62,27 @@ class FolderLock:
         holder = _HOLDER.fullmatch(text)
         if not is_lock or (text and holder is None):
             raise ValueError(
-                f"{self.path} is not a lock that this program wrote: move it away, or give another "
-                "folder"
+                f"{self.path} is not a lock that this program wrote: move it away, or give "
+                f"{self._another}"
             )
         if not lock_descriptor(file, blocking=False):
             who = f"process {holder[1]} on {holder[2]}" if holder else "another process"
             raise ValueError(
-                f"{self.path.parent} is in use by {who}: wait until it ends, or give another folder"
+                f"{self._of} is in use by {who}: wait until it ends, or give {self._another}"
             )
         os.ftruncate(file, 0)
         os.lseek(file, 0, os.SEEK_SET)
         os.write(file, f"{os.getpid()} {socket.gethostname()}\n".encode())
 
     def check(self) -> None:
-        """Raise `StorageError` if the folder is no longer the one that is locked."""
+        """Raise `StorageError` if the lock file is no longer the one that was locked."""
         assert self._file is not None, "only the holder of the lock calls this"
         with suppress(FileNotFoundError, NotADirectoryError):
             if os.path.samestat(os.fstat(self._file), os.lstat(self.path)):
                 return
         raise StorageError(
-            f"{self.path.parent} was moved or replaced while it was in use (its lock is another "
-            "file, or gone): what was saved is whole; start again with the folder's present name"
+            f"{self._of} was moved or replaced while it was in use (its lock is another file, or "
+            "gone): what was saved is whole; start again with its present name"
         )
 
     def release(self) -> None:
