@@ -126,8 +126,8 @@ def analyse_game(
         start: the text of the position that the game began at; None for the game's start.
 
     Raises:
-        ValueError: there are no moves, one is not legal, ``start`` is no position of the game, or
-            the agent plays another game or cannot analyse positions.
+        ValueError: there are no moves, one is not legal, ``seed`` is not a seed, or ``start`` is no
+            position of the game; or see `make_thinker`.
     """
     if not actions:
         raise ValueError("the game has no moves to analyse: actions is empty")

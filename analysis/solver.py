@@ -21,7 +21,9 @@ NO_LIMIT = 1 << 62
 
 
 class Solver(ABC):
-    """Searches positions of one game for their exact values, with a persistent transposition table.
+    """Searches positions of one game for their exact values.
+
+    The transposition table is kept from call to call.
 
     The answers of a finished search depend on the game alone; other arguments change how long it
     takes. Only one call may run at a time.
