@@ -149,11 +149,11 @@ def analyse_game(
         if not position.is_over:
             thinker.play(action)
         progress.advance()
-    is_complete = len(found) == len(actions) and not progress.stopped
     if position.is_over:
         values.append(float(position.rewards[0]))
     else:
         values.append(_for_player_0(thinker.think(budget, progress)))
+    is_complete = len(found) == len(actions) and not progress.stopped
     moves = []
     for index, (analysis, text) in enumerate(zip(found, texts, strict=True)):
         sign = 1 - 2 * analysis.mover
