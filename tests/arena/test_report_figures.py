@@ -249,7 +249,7 @@ def check_replays(study: Study, found: list, games: list, chances: list, smooth:
     ]
     changes = [lead_changes(each) for each in smooth]
     decided = [each.plies if each.reward else 999 for each in games]
-    expected = {"the shortest game": decided.index(min(decided))}
+    expected = {"the shortest decided game": decided.index(min(decided))}
     times = "once" if max(changes) == 1 else f"{max(changes)} times"
     expected[f"the lead changes {times}"] = changes.index(max(changes))
     expected[f"won from a chance of {100 * min(winners):.0f} %"] = winners.index(min(winners))
