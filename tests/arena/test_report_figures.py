@@ -18,7 +18,7 @@ import pytest
 from ludarium.arena.report import openings as first_moves
 from ludarium.arena.report import page
 from ludarium.arena.report.charts import heat_marks, spot_radius
-from ludarium.arena.report.comparison import compare
+from ludarium.arena.report.comparison import _summary, compare
 from ludarium.arena.report.complexity import complexity
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
 from ludarium.arena.report.enumeration import observed
@@ -617,6 +617,15 @@ def test_comparisons(data: dict[str, Any]) -> None:
         reports[2]["balance"] = json.loads(text)
     reports[0]["evaluator"] = "another"
     assert len(compare("size", [5, 4, 3], reports)["figures"]) == 8
+
+
+def test_a_comparison_tells_of_any_intervals_that_do_not_overlap() -> None:
+    found = ((0.1, 0.0, 0.9, 9), (0.5, 0.48, 0.52, 9), (0.8, 0.7, 0.85, 9))
+    values = [IntervalEstimate(*each).to_dict() for each in found]
+    figure = {"name": "draws", "share": True, "values": values}
+    (sentence,) = _summary("size", [5, 4, 3], [figure])
+    assert " with size = 3, but " in sentence
+    assert sentence.endswith(" with size = 4.")
 
 
 def test_charts_show_the_figures(data: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
