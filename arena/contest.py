@@ -251,7 +251,7 @@ class Contest:
 
     @property
     def caveats(self) -> list[str]:
-        """Why the outcome says less than its number of games promises: one reason, or none."""
+        """Why the outcome says less than its number of games promises: one text, or none."""
         caveat = None if self.outcome is None else self.outcome.caveat
         return [] if caveat is None else [caveat]
 
