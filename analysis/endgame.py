@@ -39,8 +39,8 @@ _KIND = "endgame"
 class EndgameAgent(Agent):
     """Plays another agent's moves, unless a search to the end of the game finds better ones.
 
-    Before each move the position is searched for its exact value (`ludarium.analysis.probing`).
-    Then actions are searched in the order of the player's preference, its choice first:
+    Before each move the position is searched for its exact value (`ludarium.analysis.probing`):
+    who wins. Then actions are searched in the order of the player's preference, its choice first:
 
     - If the value was found, the first action that is found to keep it is played.
     - If not, the first one that is not proven to lose.
@@ -53,8 +53,7 @@ class EndgameAgent(Agent):
         player: the agent whose moves it plays.
         positions: most positions to search for a move, 1 to 10^9; at most half of them are for the
             value of the position itself.
-        points: if a value is found, keep the lead at the end too, not only who wins; then the
-            search goes on in a lost position.
+        points: ask for the lead at the end too; if that is found, keep it, also in a lost position.
         seed: seed with which the player is restarted.
 
     Raises:
@@ -126,23 +125,25 @@ class EndgameAgent(Agent):
         assert self._solver is not None
         begin = self._solver.nodes
         known = self._solver.answer(position, (self.positions + 1) // 2, leads=self.points)
-        is_found = known.low == known.high
-        if is_found and known.low.outcome < 0 and not self.points:
+        leads = self.points and known.is_decided
+        known = known if leads else known.without_lead()
+        is_found = known.is_decided
+        if is_found and known.low.outcome < 0 and not leads:
             return choice  # all actions lose
         for action in self._ranked(position, choice):
             left = self.positions - (self._solver.nodes - begin)
             if left <= 0:
                 break
-            worth = self._worth(position, action, left if is_found else (left + 1) // 2)
+            worth = self._worth(position, action, left if is_found else (left + 1) // 2, leads)
             if worth.low >= known.low if is_found else worth.high.outcome >= 0:
                 return action
         return choice
 
-    def _worth(self, position: Position, action: int, limit: int) -> ValueBounds:
+    def _worth(self, position: Position, action: int, limit: int, leads: bool) -> ValueBounds:
         """The answer for an action, for the player to move."""
         assert self._solver is not None
         child = after(position, action)
-        answer = self._solver.answer(child, limit, leads=self.points)
+        answer = self._solver.answer(child, limit, leads=leads)
         return answer if child.mover == position.mover else answer.reversed()
 
     def _ranked(self, position: Position, choice: int) -> Iterator[int]:

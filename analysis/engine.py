@@ -208,7 +208,7 @@ class Engine:
         simulations: simulations for a position whose query gives neither these nor seconds.
 
     Raises:
-        ValueError: the agent cannot analyse positions.
+        ValueError: see `make_thinker`.
     """
 
     def __init__(

@@ -126,8 +126,8 @@ def analyse_game(
         start: the text of the position that the game began at; None for the game's start.
 
     Raises:
-        ValueError: there are no moves, one is not legal, ``start`` is no position of the game, or
-            the agent plays another game or cannot analyse positions.
+        ValueError: there are no moves, one is not legal, ``seed`` is not a seed, or ``start`` is no
+            position of the game; or see `make_thinker`.
     """
     if not actions:
         raise ValueError("the game has no moves to analyse: actions is empty")
@@ -149,11 +149,11 @@ def analyse_game(
         if not position.is_over:
             thinker.play(action)
         progress.advance()
-    is_complete = len(found) == len(actions) and not progress.stopped
     if position.is_over:
         values.append(float(position.rewards[0]))
     else:
         values.append(_for_player_0(thinker.think(budget, progress)))
+    is_complete = len(found) == len(actions) and not progress.stopped
     moves = []
     for index, (analysis, text) in enumerate(zip(found, texts, strict=True)):
         sign = 1 - 2 * analysis.mover

@@ -78,7 +78,7 @@ class SolvedAgent(Agent):
         return SearchResult.of(chosen, (best / count.clip(min=1)).astype(np.float32), **known)
 
     def start_search(self, position: Position) -> Search:
-        """What the solution knows of a position, at once; see `Agent.start_search`."""
+        """What the solution knows of a position, whatever the budget; see `Agent.start_search`."""
         return InstantSearch(position, self._explained)
 
     def _explained(self, position: Position) -> tuple[SearchResult, dict[int | None, str]]:
@@ -131,8 +131,8 @@ class PerfectSpec(AgentSpec):
         """Make the agent; the solution is loaded, or a missing table computed.
 
         Raises:
-            ValueError: the game is not solved, not with these options, not from the start on, or
-                not by a table, which ``hard`` needs; or its file is damaged.
+            ValueError: see `solution_of`; or the game is not solved from the start on, or not by a
+                table, which ``hard`` needs.
         """
         solution = solution_of(game)
         table = solution if isinstance(solution, TableSolution) else None

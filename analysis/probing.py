@@ -36,7 +36,8 @@ class Prober:
             undecided.
         default_limit: default node limit of one question; 0 for a table.
 
-    If there are both, these are the table's; those for one position are of the prober `at` it.
+    If there are both, the attributes are the table's; `at` gives the prober for one position, whose
+    attributes are those of the source that answers.
     """
 
     def __init__(self, table: TableSolution | None, solver: Solver | None) -> None:
@@ -109,8 +110,8 @@ def solver_of(game: Game, memory: int | None = None, threads: int = 1) -> Solver
         threads: threads of the search, for several positions at a time.
 
     Raises:
-        ValueError: the memory is too little, there is no thread, a shipped file is damaged, or see
-            `installed_solver`.
+        ValueError: the memory is too little or more than there is, there is no thread, a shipped
+            file is damaged, or see `installed_solver`.
     """
     searches = installed_solver(game)
     if searches is None:

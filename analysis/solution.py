@@ -55,8 +55,8 @@ class TableSolution(Solution):
     Attributes:
         source: where the values come from, in words for people who ask for one.
 
-    Values are coded as numbers that are greater if better for the player to move: a
-    win above a draw above a loss, a win greater the sooner and a loss the later it comes.
+    Values are coded as numbers that are greater if better for the player to move: a win is above 0,
+    a draw 0, a loss below 0; a win is greater the sooner it comes, a loss the later.
     """
 
     source: ClassVar[str]

@@ -21,7 +21,9 @@ NO_LIMIT = 1 << 62
 
 
 class Solver(ABC):
-    """Searches positions of one game for their exact values, with a persistent transposition table.
+    """Searches positions of one game for their exact values.
+
+    The transposition table is kept from call to call.
 
     The answers of a finished search depend on the game alone; other arguments change how long it
     takes. Only one call may run at a time.
@@ -122,8 +124,7 @@ class Solver(ABC):
         Args:
             positions: positions of this game, finished ones too.
             limit: positions to search for all of them together, `default_limit` by default;
-                answers that would take more remain bounds. With several threads it is kept only
-                roughly.
+                answers that would take more remain bounds. It is kept only roughly.
             progress: counts the positions; stopping it ends the search early.
             leads: ask for the lead at the end too, in games that have points; otherwise only who
                 wins, which takes less.

@@ -2,8 +2,8 @@
 
 It estimates the opponent's Elo points from the results of finished games by Bayes' rule over a grid
 of possible values, with the Bradley-Terry model as likelihood, and plays the next game at the mean
-of the estimate. The estimate widens a little with every game, so that it follows an opponent who
-learns.
+of the estimate, as far as the ladder reaches. The estimate widens a little with every game, so that
+it follows an opponent who learns.
 """
 
 from __future__ import annotations

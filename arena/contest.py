@@ -251,7 +251,7 @@ class Contest:
 
     @property
     def caveats(self) -> list[str]:
-        """Why the outcome says less than its number of games promises: one reason, or none."""
+        """Why the outcome says less than its number of games promises: one text, or none."""
         caveat = None if self.outcome is None else self.outcome.caveat
         return [] if caveat is None else [caveat]
 
@@ -282,7 +282,7 @@ def play_contest(
     """Play a contest, or the rest of one in a folder.
 
     The same arguments give the same games, whatever was interrupted and on however many cores,
-    unless an agent's moves depend on time.
+    unless an agent's moves depend on more than its seed, such as on time.
 
     Args:
         game: the rules.
@@ -298,7 +298,8 @@ def play_contest(
 
     Raises:
         ValueError: a name means nothing, an agent cannot play this game or fails, it has no such
-            positions, the folder holds something else or is in use, or a number is out of range.
+            positions, the folder holds something else or is in use, an anchor is not among the
+            agents, or a number is out of range.
         FileNotFoundError: an agent's file is missing.
         ImportError: an agent needs a package that is not installed.
         StorageError: the folder cannot be written.

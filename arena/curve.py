@@ -3,8 +3,8 @@
 `measure_curves` measures each agent that a run has kept (``save`` of its configuration), and the
 latest one, as an evaluation during training would. Results are kept in the run's folder, so the
 same call later measures only agents that are new; but games against an opponent that may change
-under its name, such as a program, are played again. Other opponents need new games with all agents,
-but no second exact test.
+under its name, such as a program, are played again. A call that names other opponents plays new
+games with all agents, but repeats no exact test.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ def measure_curves(
             or of the test is missing.
         ValueError: the runs are of different games; an opponent or the test does not fit; a file of
             a run is no agent that a run has saved; or an opponent's file changes meanwhile.
+        ImportError: an opponent needs a package that is not installed.
         StoppedError: ``progress`` was stopped.
         StorageError: a run's folder cannot be written.
     """

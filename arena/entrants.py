@@ -51,7 +51,10 @@ def resolve_agents(
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise ``ValueError`` unless these are 2 to 200 different names of printable characters."""
+    """Raise ``ValueError`` unless these are 2 to 200 different names of 1 to 1000 characters.
+
+    All characters must be printable.
+    """
     for name in names:
         if isinstance(name, str) and any("\ud800" <= letter <= "\udfff" for letter in name):
             raise ValueError(
@@ -59,8 +62,8 @@ def check_names(names: Sequence[str]) -> None:
             )
         if not (isinstance(name, str) and 1 <= len(name) <= _MOST_NAME and name.isprintable()):
             raise ValueError(
-                f"{quoted(name)} is not the name of an agent: 1 to {_MOST_NAME:,} characters, none "
-                "of them a control character"
+                f"{quoted(name)} is not the name of an agent: 1 to {_MOST_NAME:,} characters, all "
+                "of them printable"
             )
     if len(names) < 2:
         raise ValueError("games need two agents or more: uct:100 uct:1000, for example")

@@ -8,7 +8,7 @@
 
 `ludarium.envs.from_record` replays a line. A match's games are appended together and flushed to
 the disk. Games of an unfinished match that a kill has left are removed when the tournament resumes,
-and are played again identically.
+and are played again.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def params_at(strength: float, most_simulations: int) -> LevelParams:
     step.
 
     Args:
-        strength: any number; below about -3 all play is nearly random, and from
-            ``strongest(most_simulations)`` on it is the strongest, without mistakes.
+        strength: below about -3 all play is nearly random; from ``strongest(most_simulations)`` on
+            it is the strongest, without mistakes.
         most_simulations: simulations of the strongest level, `FEWEST_SIMULATIONS` to 10,000.
 
     Raises:

@@ -2,8 +2,8 @@
 
 A match is a few openings of one pairing, each played from both seats. Its seed is
 derived from the tournament's seed, the two agents' names, and the number of its first opening.
-So its games are the same whatever was played before, and on any number of cores (unless an agent's
-moves depend on the time that they take).
+So its games are the same whatever was played before, and on any number of cores, unless an agent's
+moves depend on more than its seed, such as on time.
 
 Each core plays matches in its own thread, with its own agents, which use no other core:
 compiled rules, searches and networks run without Python's lock. So nothing has to travel between
@@ -130,6 +130,7 @@ class Entrant:
         Raises:
             ValueError: it cannot play this game.
             FileNotFoundError: its file is missing.
+            ImportError: it needs a package that is not installed.
         """
         file = spec.network_file(game)
         found = cls(spec, None if file is None else sha256_of_file(file))

@@ -37,9 +37,9 @@ Each measurement has a 95 % interval.
 
 Which agents a run keeps is set in `ludarium train`: --set save.every=10 --set save.keep=50.
 Results are kept in the run's folder: after Ctrl-C, or when the run has gone on, the same command
-measures only what is new. Other opponents need new games with all agents, but no second test. Games
-against a network are kept while its file is unchanged; those against what may change unseen, such
-as programs, are played again each time. `ludarium accuracy AGENT --save FILE` makes a test.
+measures only what is new. With other opponents it plays new games with all agents, but repeats no
+test. Games against a network are kept while its file is unchanged; those against what may change
+unseen, such as programs, are played each time. `ludarium accuracy AGENT --save FILE` makes a test.
 
 {AGENTS_HELP}"""
 

@@ -38,8 +38,8 @@ class CorsoSolution(Solution):
         memory: bytes that the table of the search may take; the table is kept.
 
     Raises:
-        ValueError: the game is not Corso, the board is too large, the memory too little, or a
-            shipped file is damaged.
+        ValueError: the game is not Corso, the board is too large, the memory is too little or more
+            than there is, or a shipped file is damaged.
     """
 
     def __init__(self, game: Game, memory: int = MEMORY) -> None:

@@ -34,7 +34,8 @@ class TableEntry:
         low: the mover can lead by at least this much at the end.
         high: the mover cannot lead by more than this.
         effort: bit length of the number of positions searched for these bounds; 0 if none were.
-            It is `known.RAISED` more, up to 63, if a file that `learn` read was asked to have it.
+            It is `known.RAISED` more, up to 63, in entries that `learn` has put there and that the
+            method `known` had been asked for.
         best: the action that the search found best; -1 if none is known.
     """
 
@@ -90,7 +91,7 @@ class CorsoSolver(Solver):
         """The table's entries of positions, and those that took the most work; see `hardest_known`.
 
         Args:
-            positions: unfinished positions, whose entries come first.
+            positions: unfinished positions, whose entries are taken first.
             count: how many entries to take in all.
 
         Returns:

@@ -47,6 +47,7 @@ def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
     """Write a test to a file.
 
     Raises:
+        ValueError: the file would be larger than `read_exact_test` accepts.
         OSError: the file cannot be written.
     """
     games: list[list[ExactPosition]] = []
@@ -59,6 +60,11 @@ def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
             game.append(each)
     lines = sorted(_game_line(test.game, game) for game in games)
     body = "".join(f"{line}\n" for line in lines).encode()
+    most = _LARGEST_FILE - MEGABYTE  # leaves room for the first line
+    if len(body) > most:
+        raise ValueError(
+            f"the test has {len(body):,} bytes, at most {most:,} fit: take fewer positions"
+        )
     write_lines(path, _FORMAT, test.game, test.made, body)
 
 

@@ -153,11 +153,11 @@ def make_exact_test(
     limit: int = LIMIT,
     progress: Progress = SILENT,
 ) -> ExactTest:
-    """Positions of played games with exact results; the same arguments give the same positions.
+    """Positions of played games with exact results.
 
-    Only an agent whose moves depend on time may change that. The agent is restarted. Games start
-    with up to 6 random plies, so that they differ, and at most 4 positions are taken from each,
-    drawn from all that qualify.
+    The same arguments give the same positions, unless the agent's moves depend on more than its
+    seed, such as on time. The agent is restarted. Games start with up to 6 random plies, so that
+    they differ, and at most 4 positions are taken from each, drawn from all that qualify.
 
     Args:
         game: the rules.

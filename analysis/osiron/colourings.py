@@ -77,7 +77,10 @@ class RuleSet:
 
     @property
     def circles(self) -> str:
-        """The circles that do not count, player 0's first, from 1 at the bottom left: ``12-67``."""
+        """The circles that do not count, player 0's first: ``12-67``; ``0-4``: none for player 0.
+
+        They are numbered from 1 at the bottom left.
+        """
         return "-".join(
             "".join(str(circle + 1) for circle in circles) or "0" for circles in self.excluded
         )

@@ -81,8 +81,8 @@ class OsironSolution(TableSolution):
         going = np.flatnonzero(states["outcome"] == ONGOING)
         if not self.knows(states[going]).all():
             raise ValueError(
-                "no exact value is known while pieces are placed; ask about a position in which "
-                "all are, or about a start of 24 letters (setup=LLLLLDLLLDLLDDLDDDDLDDDD)"
+                "no exact value is known before all pieces are placed; ask about a later position, "
+                "or about a start of 24 letters (setup=LLLLLDLLLDLLDDLDDDDLDDDD)"
             )
         _, first, classes = np.unique(
             states["counting"][going], axis=0, return_index=True, return_inverse=True

@@ -29,7 +29,8 @@ class EndgameSolver(Solver):
 
     Values are searched as numbers: a draw is 0, a win ``span`` plus the final lead, a loss the
     (negative) lead minus ``span``. So winning comes first and then the lead. If the game has no
-    points, or more than fit (`span_of`), ``span`` is 1 and values are 1, 0 and -1.
+    points, or more than fit (`span_of`), ``span`` is 1 and values are 1, 0 and -1. In the second
+    case the search refuses to find leads.
 
     Args:
         game: the rules.
@@ -39,8 +40,7 @@ class EndgameSolver(Solver):
 
     Raises:
         ValueError: the memory is too little or more than there is, there is no thread, or ``seed``
-            is not a seed. If leads are asked for: the game has more points than fit into the
-            search's numbers.
+            is not a seed.
     """
 
     default_limit: ClassVar[int] = 100_000_000

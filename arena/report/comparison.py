@@ -52,8 +52,8 @@ def _summary(option: str, values: Sequence[Any], figures: list[dict[str, Any]]) 
         known = [(v, each) for v, each in zip(values, figure["values"], strict=True) if each]
         if len(known) < 2:
             continue
-        lowest = min(known, key=lambda pair: pair[1]["value"])
-        highest = max(known, key=lambda pair: pair[1]["value"])
+        lowest = min(known, key=lambda pair: pair[1]["high"])
+        highest = max(known, key=lambda pair: pair[1]["low"])
         if highest[1]["low"] > lowest[1]["high"]:
             name = figure["name"][:1].upper() + figure["name"][1:]
             high, low = (

@@ -34,7 +34,7 @@ def measure(game: Game, settings: ReportSettings, progress: Progress = SILENT) -
         The report, see ``docs/guide/report.md``.
 
     Raises:
-        ValueError, FileNotFoundError: there is no such agent, or it does not play this game.
+        ValueError, FileNotFoundError, ImportError: the agent cannot be made, see `make_agent`.
         StoppedError: ``progress`` was stopped.
     """
     study = begin_study(game, settings, progress)

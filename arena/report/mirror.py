@@ -121,7 +121,7 @@ def mirror(study: Study) -> dict[str, Any]:
 def _try(
     study: Study, symmetries: Symmetries, number: int, opponent: AgentSpec, place: int
 ) -> list[dict[str, Any]]:
-    """Results of mirror play by one symmetry against an opponent, whose place has its own seeds."""
+    """Results of mirror play by one symmetry against an opponent; ``place``: see `Study.seed`."""
     player = MirrorAgent(study.game, symmetries, number)
     other = opponent.make(study.game, 1)
     title = f"mirror {number} against {opponent.label}"

@@ -1,4 +1,4 @@
-"""Games worth replaying: shortest, most lead changes, best comeback, most of the first event."""
+"""Games worth replaying: shortest decided, most lead changes, best comeback, most first events."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ def replays(study: Study, trajectories: dict[str, Trajectories]) -> list[dict[st
     games = trajectories[study.strongest.players[0]]
     sample, plies = games.sample, games.plies
     decided = sample.rewards(0)[: len(plies)] != 0
-    counted = decided if decided.any() else ~decided
-    chosen = [("the shortest game", int(np.where(counted, plies, plies.max() + 1).argmin()))]
+    kind, counted = ("decided ", decided) if decided.any() else ("", ~decided)
+    row = int(np.where(counted, plies, plies.max() + 1).argmin())
+    chosen = [(f"the shortest {kind}game", row)]
     changes = games.lead_changes()
     if changes.max() > 0:
         times = "once" if changes.max() == 1 else f"{changes.max()} times"

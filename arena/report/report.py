@@ -72,7 +72,7 @@ def make_report(
         progress: shows what is done.
 
     Raises:
-        ValueError, FileNotFoundError: there is no such agent, or it does not play this game.
+        ValueError, FileNotFoundError, ImportError: the agent cannot be made, see `make_agent`.
         StoppedError: ``progress`` was stopped.
     """
     return Report((game,), measure(game, settings or ReportSettings(), progress))
@@ -97,6 +97,7 @@ def compare_options(
         ValueError: there is no such option or value, fewer than two values or equal ones, or no
             such agent, or the agent does not play one of the games.
         FileNotFoundError: the agent's file is missing.
+        ImportError: the agent needs a package that is not installed.
         StoppedError: ``progress`` was stopped.
     """
     if len(values) < 2 or len({repr(value) for value in values}) < len(values):

@@ -196,7 +196,7 @@ def begin_study(game: Game, settings: ReportSettings, progress: Progress = SILEN
     """Play the games between equals on which most sections of a report are based.
 
     Raises:
-        ValueError, FileNotFoundError: there is no such agent, or it does not play this game.
+        ValueError, FileNotFoundError, ImportError: the agent cannot be made, see `make_agent`.
         StoppedError: ``progress`` was stopped.
     """
     few = random_games(game, 100, settings.seed)

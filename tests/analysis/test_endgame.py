@@ -156,6 +156,25 @@ def test_a_lost_position_is_lost_by_as_little_as_can_be():
     assert agent._solver.asked == [(51, True), (100, True), (99, True)]
 
 
+@pytest.mark.parametrize(
+    ("answers", "chosen", "limits"),
+    [
+        (
+            {None: (Value(1, 1), Value(1, 9), 51), 4: (DRAW, DRAW, 9), 8: (LOSS, LOSS, 9)},
+            8,
+            [50, 41],
+        ),
+        ({None: (Value(-1, -9), Value(-1, -1), 51)}, 4, []),
+    ],
+)
+def test_who_wins_is_kept_where_the_lead_is_not_found(answers, chosen, limits):
+    game = make_game("corso", size=3)
+    agent = EndgameAgent(Stubborn(game, [0, 1, 2, 3, 9, 4, 5, 6, 8]), 101, points=True)
+    agent._solver = Scripted(answers)
+    assert agent.choose(game.start()) == chosen
+    assert agent._solver.asked == [(51, True), *((limit, False) for limit in limits)]
+
+
 def test_a_new_game_forgets_searches_and_restarts_the_player():
     game = TicTacToe()
     agent = EndgameAgent(RandomAgent(game, 1))

@@ -20,6 +20,7 @@ from ludarium.analysis.exact_tests import (
 )
 from ludarium.analysis.exact_tests.positions import ExactPosition, ExactTest
 from ludarium.analysis.probing import prober_of
+from ludarium.base.files import MEGABYTE
 from ludarium.cli import main
 from ludarium.envs import Position, make_game
 from ludarium.envs.engine.position import contents_of
@@ -157,6 +158,13 @@ def test_files_keep_everything(corso_test, file):
 
 
 @pytest.mark.slow
+def test_a_file_that_could_not_be_read_is_not_written(corso_test, tmp_path, monkeypatch):
+    monkeypatch.setattr("ludarium.analysis.exact_tests.files._LARGEST_FILE", MEGABYTE + 99)
+    with pytest.raises(ValueError, match=r"at most 99 fit: take fewer positions"):
+        write_exact_test(tmp_path / "large.jsonl", corso_test)
+    assert not list(tmp_path.iterdir())
+
+
 def test_starts_that_are_drawn_are_kept(tmp_path):
     test = make_exact_test(make_game("osiron", setup="random"), 12, seed=1)
     assert len({each.seed for each in test.positions}) > 1

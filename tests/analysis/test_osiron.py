@@ -387,7 +387,7 @@ def test_while_pieces_are_placed_there_is_no_table(cache: Path) -> None:
     solution = OsironSolution.of(game)
     start = game.start()
     assert solution.knows(start.states).tolist() == [False]
-    with pytest.raises(ValueError, match="no exact value is known while pieces are placed"):
+    with pytest.raises(ValueError, match="no exact value is known before all pieces are placed"):
         solution.value(start)
     with pytest.raises(ValueError, match="not solved from the start on; take endgame:AGENT"):
         make_agent("perfect", game)

@@ -271,6 +271,18 @@ def test_an_analysis_can_be_stopped(with_network):
         analyse_game(GAME, 0, [], with_network)
 
 
+def test_an_analysis_that_is_stopped_at_the_last_position_is_not_complete(with_network):
+    def stop_at_the_last(told: Told) -> None:
+        if sum(told.steps) == 5 and told.steps[-1] == 0:
+            told.stop()
+
+    told = Told(stop_at_the_last)
+    analysis = analyse_game(GAME, 0, blunder()[:-1], with_network, Budget(simulations=500), told)
+    assert told.stopped
+    assert len(analysis.moves) == 5
+    assert not analysis.is_complete
+
+
 def test_the_picture_of_a_game(with_network, tmp_path, figures):
     analysis = analyse_game(GAME, 0, blunder(), with_network, Budget(simulations=20))
     analysis = replace(analysis, agent="a$b$c")

@@ -103,6 +103,16 @@ def test_the_shortest_game_is_found_where_all_are_drawn() -> None:
     assert len(shortest["actions"]) == sample.plies.min()
 
 
+def test_the_shortest_game_is_called_decided_where_drawn_ones_are_shorter() -> None:
+    study = begin_study(TicTacToe(), TINY)
+    sample = random_games(TicTacToe(), 20, seed=1)
+    outcomes = np.where(sample.plies == sample.plies.min(), DRAW, sample.outcomes)
+    study.samples = {"random": replace(sample, outcomes=outcomes.astype(np.int8))}
+    shortest = replays(study, value_games(study))[0]
+    assert shortest["why"][0] == "the shortest decided game"
+    assert len(shortest["actions"]) == sample.plies[outcomes != DRAW].min() > sample.plies.min()
+
+
 def test_an_agent_that_is_on_the_ladder_meets_each_neighbour_once() -> None:
     study = begin_study(TicTacToe(), replace(TINY, agent="uct:20"))
     matches = skill(study)["matches"]

@@ -18,7 +18,7 @@ import pytest
 from ludarium.arena.report import openings as first_moves
 from ludarium.arena.report import page
 from ludarium.arena.report.charts import heat_marks, spot_radius
-from ludarium.arena.report.comparison import compare
+from ludarium.arena.report.comparison import _summary, compare
 from ludarium.arena.report.complexity import complexity
 from ludarium.arena.report.drama import decisiveness, mistakes, value_games
 from ludarium.arena.report.enumeration import observed
@@ -249,7 +249,7 @@ def check_replays(study: Study, found: list, games: list, chances: list, smooth:
     ]
     changes = [lead_changes(each) for each in smooth]
     decided = [each.plies if each.reward else 999 for each in games]
-    expected = {"the shortest game": decided.index(min(decided))}
+    expected = {"the shortest decided game": decided.index(min(decided))}
     times = "once" if max(changes) == 1 else f"{max(changes)} times"
     expected[f"the lead changes {times}"] = changes.index(max(changes))
     expected[f"won from a chance of {100 * min(winners):.0f} %"] = winners.index(min(winners))
@@ -617,6 +617,15 @@ def test_comparisons(data: dict[str, Any]) -> None:
         reports[2]["balance"] = json.loads(text)
     reports[0]["evaluator"] = "another"
     assert len(compare("size", [5, 4, 3], reports)["figures"]) == 8
+
+
+def test_a_comparison_tells_of_any_intervals_that_do_not_overlap() -> None:
+    found = ((0.1, 0.0, 0.9, 9), (0.5, 0.48, 0.52, 9), (0.8, 0.7, 0.85, 9))
+    values = [IntervalEstimate(*each).to_dict() for each in found]
+    figure = {"name": "draws", "share": True, "values": values}
+    (sentence,) = _summary("size", [5, 4, 3], [figure])
+    assert " with size = 3, but " in sentence
+    assert sentence.endswith(" with size = 4.")
 
 
 def test_charts_show_the_figures(data: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,8 @@ def play_anchors(
     The games are played in up to four parts. In each, the agent meets one of the two anchors
     nearest to the current estimate of its rating: the one that it has met in fewer games. If its
     expected score against the second nearest is below 5 % or above 95 %, it meets the nearest.
-    The same arguments give the same games, unless an agent thinks for a time.
+    The same arguments give the same games, unless an agent's moves depend on more than its seed,
+    such as on time.
 
     Args:
         game: the rules.

@@ -33,7 +33,10 @@ def play_match(
     progress: Progress = SILENT,
     openings: Openings | Sequence[str] = (),
 ) -> Games:
-    """Play a match; the same seed and agents give the same match, unless one thinks for a time.
+    """Play a match.
+
+    The same seed and agents give the same match, unless an agent's moves depend on more than its
+    seed, such as on time.
 
     Games 2k and 2k + 1 start from the same opening; the first agent is ``player_0`` in the
     one and ``player_1`` in the other. Openings differ from each other if possible (see
