@@ -283,7 +283,7 @@ def analyse_position(
         budget: see `Thinker.think`.
 
     Raises:
-        ValueError, FileNotFoundError: see `make_agent` and `make_thinker`.
+        ValueError, FileNotFoundError, ImportError: see `make_agent` and `make_thinker`.
     """
     if agent is None:
         agent = default_agent(position.game)

@@ -120,7 +120,9 @@ def rate(
 
     Raises:
         FileNotFoundError: the game has no levels with these options.
-        ValueError: ``most`` is odd; or the player fails, such as by an `EndpointError`.
+        ValueError: ``most`` is odd; or the player fails, such as by an
+            `EndpointError`.
+        StorageError: the journal of the player's answers cannot be written.
         StoppedError: ``progress`` was stopped.
     """
     rated = Rated(agent.game, ladder_of(agent.game))
@@ -321,6 +323,7 @@ def ask_positions(agent: Agent, name: str, test: ExactTest, progress: Progress =
 
     Raises:
         ValueError: the player fails, such as by an `EndpointError`.
+        StorageError: the journal of the player's answers cannot be written.
         StoppedError: ``progress`` was stopped.
     """
     agent.restart(0)
