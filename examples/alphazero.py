@@ -109,7 +109,7 @@ class Replay:
 
 
 def learn(network, optimizer, observations, masks, policies, results):
-    """One gradient step on the loss of AlphaZero; returns the losses of policy and outcome."""
+    """One gradient step on the cross-entropies of policy and outcome; returns both."""
     network.train()
     output = network(observations)
     logits = output.policy.masked_fill(masks == 0, -1e9)  # an illegal action has no probability

@@ -1,4 +1,4 @@
-"""Measures the agents of the PPO and DQN examples by points against random play."""
+"""Measures agents of the examples by their score against random play."""
 
 from __future__ import annotations
 

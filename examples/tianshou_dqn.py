@@ -8,7 +8,7 @@ Q-learning policies obey, even when they explore (its policy-gradient ones do no
 
 The transition after a player's own is the opponent's, whose value is the opponent's. So values are
 learnt from those two plies later, when it is the same player's turn again. If a turn may have
-several actions (Obelisk), a `--horizon` of a whole game avoids the problem.
+several actions (Obelisk, Obsidio), a `--horizon` of a whole game avoids the problem.
 """
 
 from __future__ import annotations

@@ -166,9 +166,9 @@ def at_a_time(task: Callable[[int], None], count: int, most: int) -> None:
     """Call ``task`` with all numbers below ``count``, at most ``most`` at a time.
 
     After a failure no more begin; the first error is raised when those that run have ended. An
-    interrupt does not wait for these: they end by themselves, or with the process. `run_tasks`
-    would wait; and within another of its tasks, such as a contest's match, it would ask one
-    question after the other.
+    interrupt does not wait for these: they end by themselves, or with the process. `run_tasks` of
+    ``base.threads`` would wait; and in a match of a contest, which is one of its tasks already, it
+    would ask one question after the other.
     """
     numbers, lock = iter(range(count)), threading.Lock()
     errors: list[BaseException] = []
@@ -289,7 +289,11 @@ class LanguageSpec(AgentSpec):
         return str(replace(self, **same, journal=None))
 
     def make(self, game: Game, seed: Seed = None) -> LanguageAgent:
-        """Make the agent; see `AgentSpec.make`."""
+        """Make the agent; see `AgentSpec.make`.
+
+        Raises:
+            ValueError, StorageError: the journal cannot be opened, see `Journal`.
+        """
         journal = None if self.journal is None else journal_at(self.journal)
         legal, name = self.legal, self.label
         return LanguageAgent(game, self._endpoint, self.retries, legal, journal, name, seed)

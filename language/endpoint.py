@@ -131,7 +131,7 @@ class Endpoint:
         """The model's answer to a conversation.
 
         After a failure that may pass it asks again, 8 times in all, after waits that grow or that
-        the endpoint names; a warning tells of the first failure.
+        the endpoint names, each a minute at most; a warning tells of the first failure.
 
         Raises:
             EndpointError: the endpoint refuses, or fails too often; or the key cannot be sent.

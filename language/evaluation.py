@@ -31,6 +31,7 @@ from ludarium.training.evaluation import (
     fit_ratings,
     play_match,
 )
+from ludarium.training.evaluation.match import check_games
 from ludarium.training.evaluation.statistics import mean, wilson
 from ludarium.training.exact_values import ValueBounds
 
@@ -120,12 +121,14 @@ def rate(
 
     Raises:
         FileNotFoundError: the game has no levels with these options.
-        ValueError: ``most`` is odd; or the player fails, such as by an `EndpointError`.
+        ValueError: ``most`` is not a positive even number; or the player fails, such as by an
+            `EndpointError`.
+        StorageError: the journal of the player's answers cannot be written.
         StoppedError: ``progress`` was stopped.
     """
     rated = Rated(agent.game, ladder_of(agent.game))
     elo = sorted(rated.elo.values())[len(rated.elo) // 2]
-    progress.begin(f"{agent.name} on the ladder", most)
+    progress.begin(f"{agent.name} on the ladder", check_games(most, "most"))
     while rated.games < most and not (rated.rounds and rated.is_within(within)):
         name = min(rated.elo, key=lambda name: abs(rated.elo[name] - elo))
         progress.advance(0, f"against {name}")
@@ -267,8 +270,7 @@ class Asked:
         ``value_lost`` is the mean loss, 0 to 2; to resign is to lose.
         """
         kept, keeping = moves_that_keep(self.actions, self.test), self.test.optimal_mask
-        legal = self.test.results >= -1
-        chance = keeping.sum(axis=1) / legal.sum(axis=1)
+        chance = keeping.sum(axis=1) / (self.test.results >= -1).sum(axis=1)  # of the legal actions
         rows, said = np.arange(len(kept)), self.actions != RESIGN
         got = np.where(said, self.test.results[rows, self.actions], -1)
         return {
@@ -321,6 +323,7 @@ def ask_positions(agent: Agent, name: str, test: ExactTest, progress: Progress =
 
     Raises:
         ValueError: the player fails, such as by an `EndpointError`.
+        StorageError: the journal of the player's answers cannot be written.
         StoppedError: ``progress`` was stopped.
     """
     agent.restart(0)

@@ -106,7 +106,7 @@ def agent_script(name: str, game: Game, seed: int = 0) -> Script:
     """A script that plays as another agent does, such as ``uct:100``, one question at a time.
 
     Raises:
-        ValueError, FileNotFoundError: see `make_agent`.
+        ValueError, FileNotFoundError, ImportError: see `make_agent`.
     """
     agent, lock = make_agent(name, game, seed), threading.Lock()
 

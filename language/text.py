@@ -57,10 +57,10 @@ class Said:
     Attributes:
         move: the text that was read as the move; empty if there is none, or a very long one.
         action: its action number; None if it is no legal move.
-        fault: why it is none: ``unread``, no move was found (nothing marks the last line as a move,
-            and it is none); ``malformed``, what is marked is not the game's notation;
-            ``illegal``, it may not be played now. Empty for a legal move.
-        reason: the fault in a sentence.
+        fault: why it is none: ``unread``, no move was found (what is marked is empty or very long,
+            or nothing is marked and the last line is no move); ``malformed``, what is marked is not
+            the game's notation; ``illegal``, it may not be played now. Empty for a legal move.
+        reason: the fault in words; empty for a legal move.
     """
 
     move: str
@@ -200,8 +200,8 @@ def _help(position: Position, command: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _rules_and_examples(game: Game) -> tuple[str, list[str]]:
-    """The rules, of links and pictures only the text; and moves, as different in form as a random
-    game has them.
+    """The rules, with only the text of links and pictures; and moves of a random game, one of each
+    form first.
     """
     rules = re.sub(r"!?\[([^\]]*)\]\([^)\s]*(?: \"[^\"]*\")?\)", r"\1", game.rules_section())
     rng, position = np.random.default_rng(0), game.start(0)

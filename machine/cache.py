@@ -27,7 +27,7 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 _SIZE_BYTES = 8
 SUFFIX = ".code"
 _SUFFIXES = (SUFFIX, ".part", ".lock")  # the second of unfinished files
-_DAYS_UNUSED = 3  # a unit's files are removed when nobody has used them for so many days
+_DAYS_UNUSED = 3  # when a unit keeps code, its files that nobody has read for so many days go
 _SECONDS_PER_DAY = 86_400
 _LONGEST_WAIT = 600  # seconds to wait for another process, which may have been stopped
 
@@ -97,8 +97,8 @@ def read_file(file: Path) -> ObjectCode | None:
 def making(name: str, key: str) -> Iterator[None]:
     """A context in which one process at a time makes what is to be kept under a key.
 
-    Others wait, ten minutes at most, and then find it kept. Nobody waits if the folder cannot be
-    written, or its file system has no locks.
+    Others wait, and then find it kept; after ten minutes they make it too. Nobody waits if the
+    folder cannot be written, or its file system has no locks.
     """
     from filelock import FileLock, Timeout  # slow to import
 

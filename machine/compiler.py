@@ -77,7 +77,7 @@ def compiled(
 
     Raises:
         CompileError: a function cannot be compiled.
-        NoCompilerError: numba is not installed; or the child cannot be started, has ended, lacks a
+        NoCompilerError: see `reason_against`; or the child cannot be started, has ended, lacks a
             module, or finds other sources than ``digest`` is of.
     """
     reason = reason_against()

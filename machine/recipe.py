@@ -79,7 +79,7 @@ class Recipe:
 
 _ABSENT = object()
 _HERE = Path(__file__).parent
-#: The files that decide how functions are compiled, beside the sources of these.
+#: The files that decide how functions are compiled.
 _COMPILER = tuple(
     sorted(
         [_HERE / f"{name}.py" for name in ("copies", "layouts", "machines", "marks", "recipe")]

@@ -98,7 +98,8 @@ class Unit:
         ingredients: what the kernels are made of.
 
     Raises:
-        ValueError: a function reads a global that cannot be compiled in; or see `kind_of`.
+        ValueError: a function reads a global that cannot be compiled in; or see `kind_of` and
+            `places`.
         ImportError, AttributeError: see `Recipe.ingredients`.
     """
 

@@ -111,7 +111,7 @@ _FAULTS = (
     "a colour has claimed enough to win, so the player whose claim was the last is named as the "
     "player to move, and nothing as its turn",
     "turn=second needs the mover's first token on the light cell that last names, and a light cell "
-    "in sight of it for the second",
+    "that the second may take",
     "turn=claiming needs the mover's claim on the target that last names, and another target that "
     "it can claim",
 )

@@ -219,9 +219,9 @@ def _stones(board, colour):
 
 @rule
 def _least_plies(tables, state):
-    """The fewest plies that lead to so many stones; -1: no number of plies does.
+    """A number of plies below which nothing leads to so many stones; -1: no number of plies does.
 
-    Stones are placed in turn, and go in pairs, so that 4, 8, ... more plies lead there too.
+    Stones are placed in turn, and go in pairs, so only 4, 8, ... more plies can lead there too.
     """
     to_move = int(state.mover) ^ int(state.v_player)
     more_v = _stones(state.board, V) - _stones(tables.start_board, V)

@@ -390,10 +390,10 @@ def _earlier_turns(tables, past, player):
 
 @rule
 def _least_plies(tables, light, mover):
-    """The fewest plies that lead to a full board with these light spaces; -1: no number does.
+    """A number of plies below which nothing leads to a full board with these light spaces.
 
-    Every exchange moves a light piece from a triangle that points up to one that points down, or
-    back, so that 2, 4, ... more plies lead there too.
+    It is -1 if no number of plies does. Every exchange moves a light piece from a triangle that
+    points up to one that points down, or back, so only 2, 4, ... more plies can lead there too.
     """
     if tables.placements:
         return SPACES + 1 - mover

@@ -1,4 +1,4 @@
-"""A match as Kaggle's Game Arena plays it: JSON observations and actions of OpenSpiel 2, in text.
+"""A game as Kaggle's Game Arena plays it: JSON observations and actions of OpenSpiel 2, in text.
 
     python examples/language/openspiel_arena.py
     python examples/language/openspiel_arena.py --game "ludarium_osiron(setup=alternating)" \

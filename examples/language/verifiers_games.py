@@ -6,7 +6,8 @@
 In each task the model plays the game of a seed, in either seat. After an answer without a legal
 move it is told why; more than `retries` of them in a row lose the game. The reward is the result
 (1, 0.5, 0), or with ``value`` the share of the exact value that the model's moves kept, of those
-moves whose values a search proves: 0 if there are none, or if such answers lost the game.
+moves whose values a search proves, 0 if there are none. Both are 0 if the game was not played to
+its end.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ludarium.language.text import PROMPTS, read_answer
 from ludarium.training.agents import Agent, make_agent
 from ludarium.training.evaluation import draw_openings
 
-NODES = 20_000  # positions searched for the exact value of a move
+NODES = 20_000  # positions searched for the exact values of a position's moves
 
 
 class Play:

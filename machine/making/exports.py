@@ -165,14 +165,14 @@ class Exports(ABC):
             return self.as_number(builder, False, value)
         if isinstance(kind, types.Integer):
             return self.as_number(builder, getattr(kind, "signed", False), value)
-        raise TypeError(f"a kernel cannot return {kind}: it returns numbers or nothing")
+        raise TypeError(f"a kernel cannot return {kind} here")
 
 
 class InMemory(Exports):
     """Exports whose kernels take arrays at known places, and then numbers.
 
     Args:
-        memory: the kernels' arguments that are tuples of arrays, by name.
+        memory: the kernels' arguments that are arrays, or tuples of them, by name.
     """
 
     def __init__(self, memory: Mapping[str, Any]) -> None:
@@ -196,7 +196,8 @@ class InMemory(Exports):
             callee: what `linked.compiled` returned for its copy.
 
         Raises:
-            TypeError: the kernel returns something else than a number or nothing.
+            TypeError: the kernel returns something else than a whole number, a truth value or
+                nothing.
         """
         parameters = list(inspect.signature(function).parameters)
         entries = [self.memory[each] for each in parameters if each in self.memory]
@@ -246,7 +247,8 @@ class Blocks(Exports):
             What it returns, see ``machine.calling.add``.
 
         Raises:
-            TypeError: the kernel returns something else than numbers or nothing.
+            TypeError: the kernel returns something else than a number, a truth value, nothing, or a
+                tuple of these.
         """
         kinds = tuple(typeof(example_of(each)) for each in layouts)
         kind = ir.FunctionType(_WORD, [_WORD.as_pointer()])

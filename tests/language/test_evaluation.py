@@ -87,6 +87,8 @@ def test_ratings_behind_an_endpoint_are_those_of_the_player() -> None:
     assert rated.games == 32
     assert rate(make_agent("random", GAME), within=1, most=6).games == 6
     assert rate(make_agent("random", GAME), within=999, most=32).games == 12
+    with pytest.raises(ValueError, match="most is a positive even number"):
+        rate(make_agent("random", GAME), within=999, most=13)
 
 
 @pytest.mark.parametrize(("player", "share"), [("endgame:random", 1.0), ("random", 0.5)])
