@@ -204,6 +204,9 @@ class Agent:
     def choose(self, position: Position) -> int:
         """Choose an action for the player to move in ``position``.
 
+        Returns:
+            A legal action, or `RESIGN` if a class with `play` resigns.
+
         Raises:
             ValueError: the game is over, or it is not the game that this agent plays.
         """
@@ -413,6 +416,7 @@ class AgentSpec(ABC):
 
         Raises:
             ValueError, FileNotFoundError: there is no such agent, game or option.
+            ImportError: the agent needs a package that is not installed.
         """
         return None if name is None else make_game(name, **options)
 
@@ -432,7 +436,7 @@ class AgentSpec(ABC):
         """Make the agent for ``game``.
 
         Raises:
-            ValueError: it cannot play that game.
+            ValueError: it cannot play that game, or its file cannot be read.
             FileNotFoundError: there is no such agent.
             ImportError: it needs a package that is not installed.
         """
