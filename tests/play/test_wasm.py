@@ -307,6 +307,7 @@ def test_options_name_a_module() -> None:
         (["draughts"], "no game is called 'draughts'"),
         (["corso?size"], "write GAME[?]NAME=VALUE"),
         (["corso?size=99"], "option 'size' is 99"),
+        (["--max-considered", "9"], "max_considered is 9; accepted: 16 to 1,000"),
         (
             ["--simulations", "0"],
             "simulations of a search is 0; accepted: a whole number from 1 to",

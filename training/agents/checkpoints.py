@@ -354,7 +354,7 @@ def _plays(header: CheckpointHeader, options: dict[str, Any]) -> bool:
 
 
 def fitting_agent(game: Game) -> Path | None:
-    """The shipped agent that plays a game with its options best; None if none can play it."""
+    """The shipped agent that `shipped_agent` prefers for a game; None if none can play it."""
     path = shipped_agent(game.name, game.options)
     return path if path is not None and fits(load_header(path), game) else None
 

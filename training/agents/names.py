@@ -289,7 +289,11 @@ def _split(name: str) -> tuple[str, dict[str, str]]:
 
 
 def find_kind(word: str) -> type[AgentSpec] | None:
-    """The kind whose names begin with this word; None if there is none."""
+    """The kind whose names begin with this word; None if there is none.
+
+    Raises:
+        PluginError: an installed package has it, and it cannot be used.
+    """
     if word in _KINDS:
         return _KINDS[word]
     plugin = _installed_kinds().get(word)
