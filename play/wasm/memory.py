@@ -109,7 +109,7 @@ class SearchMemory(NamedTuple):
         settings: structured [1] of `ludarium.training.search.settings.SETTINGS`.
         level_settings: the same for a level, except for settings that its parameters decide.
         params: structured [1] of `ludarium.training.search.level.LEVEL_PARAMS`.
-        rngs: int64 [1, 2], random numbers for the noise and a level's choice.
+        rngs: int64 [1, 2], random numbers for the noise, PUCT's draws and a level's choice.
         planes: float32 [1, planes, cells], the network's input.
         tree: the search tree.
         cache: answers of the network; its ``words`` are the planes.

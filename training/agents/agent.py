@@ -428,7 +428,11 @@ class AgentSpec(ABC):
         return self
 
     def network_file(self, game: Game) -> Path | None:
-        """The file of the agent's network; None if it has no file of its own."""
+        """The file of the agent's network; None if it has no file of its own.
+
+        Raises:
+            FileNotFoundError, ImportError, ValueError: as `make`.
+        """
         return None
 
     @abstractmethod
