@@ -301,7 +301,7 @@ class Needs(Flag):
     CODE = auto()  #: code from outside this package: the spec names it, and it may change
     NETWORK = auto()  #: a trained network
     SCORE = auto()  #: rules that count a score
-    ONE_THREAD = auto()  #: to be used by one thread at a time, with all others of the same spec
+    ONE_THREAD = auto()  #: that one thread at a time uses it, or another agent of the same spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -377,7 +377,7 @@ class AgentSpec(ABC):
 
     @property
     def short(self) -> str:
-        """`subject` for eyes: as short as people like it. Different specs may share it."""
+        """`subject` for tables and messages, perhaps shortened. Different specs may share it."""
         return self.subject
 
     def __str__(self) -> str:
@@ -385,7 +385,7 @@ class AgentSpec(ABC):
 
     @property
     def label(self) -> str:
-        """The name for eyes, such as tables; `labels_of` makes the labels of several differ."""
+        """The name in tables and messages; `labels_of` makes the labels of several differ."""
         return self.short + self._settings_text()
 
     def _settings_text(self) -> str:

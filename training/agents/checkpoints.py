@@ -235,8 +235,8 @@ class ShippedSpec(_OfGame):
 class PocketSpec(_OfGame):
     """The small agent of a game, for programs that ship one.
 
-    Its file lies in ``shipped/pocket``, called like the shipped agent's and ``-pocket``. Where
-    there is none, this is the shipped agent.
+    Its file lies in ``shipped/pocket``; to the name of the shipped agent's file it adds
+    ``-pocket``. Where there is none, this is the shipped agent.
     """
 
     usage = "pocket:GAME"

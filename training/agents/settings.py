@@ -174,7 +174,7 @@ def read_flag(text: str) -> bool:
 
 
 def read_duration(text: str) -> float:
-    """Read a time such as ``500ms``, ``1s``, ``2.5min``: 1 ms to 1 h; return seconds."""
+    """Read a time such as ``500ms``, ``1s``, ``2.5min``: 1 ms to 1 h, returned in seconds."""
     match = _DURATION.fullmatch(text)
     if match is None:
         raise ValueError(f"{quoted(text)} is not a time such as 500ms, 1s or 2.5min")
