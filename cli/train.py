@@ -111,7 +111,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
         const="",
         metavar="ADDRESS",
         help="play on a Ray cluster: HOST:PORT, auto for the one that this machine belongs to, or "
-        "nothing to start one here; a run may be resumed with or without it",
+        "nothing to start one here; AlphaZero only; a run may be resumed with or without it",
     )
 
 

@@ -113,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--output", type=Path, default="build/modules", metavar="FOLDER", help=where)
     most = "most simulations of a search: %(default)s"
     add("--simulations", type=int, default=limits.simulations, help=most)
-    considered = "most root actions of a Gumbel search, 16 or more: %(default)s"
+    considered = "most root actions of a Gumbel search, 16 to 1000: %(default)s"
     add("--max-considered", type=int, default=limits.max_considered, help=considered)
     remembered = "size of a search's cache of the network's answers: %(default)s"
     add("--cache", type=float, default=limits.cache, metavar="MEGABYTES", help=remembered)

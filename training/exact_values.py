@@ -12,8 +12,8 @@ from importlib.metadata import entry_points
 from typing import Any
 
 #: The entry-point group of the functions for exact values. ``prober_of(game, memory)`` returns
-#: a source of exact values with at most ``memory`` bytes, ``find_exact_test(name, game)`` an exact
-#: test.
+#: a source of exact values, whose search has a table of at most ``memory`` bytes;
+#: ``find_exact_test(name, game)`` returns an exact test.
 EXACT_VALUES_ENTRY_POINTS = "ludarium.exact_values"
 
 

@@ -229,7 +229,8 @@ def stored_network(path: Path, game: Game, name: str) -> Network:
         Its layers, which need no torch; for a custom network the torch module.
 
     Raises:
-        FileNotFoundError, ValueError: see `load_weights` and `check_fits`.
+        FileNotFoundError, ValueError: see `load_weights`, `load_checkpoint` and `check_fits`.
+        ImportError: a custom network needs torch, which is not installed.
     """
     if load_header(path).architecture.module is not None:
         from ludarium.models import load_checkpoint

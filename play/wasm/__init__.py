@@ -1,5 +1,5 @@
-"""Builds WebAssembly modules of a game's rules and of the search over them. Import what is in
-`__all__`, and modules with exact values from `exact`.
+"""Builds WebAssembly modules of a game's rules and of the search over them. Outside `play`, import
+only what is in `__all__`. `exact` builds modules with exact values.
 
 The files in the order of a build: ``kernels`` (the exports of a module), ``memory`` (its arrays),
 ``compiler`` (from kernels to an object file), ``linker`` (from there to a module), ``module``

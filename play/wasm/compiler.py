@@ -33,7 +33,8 @@ def compile_object(
 ) -> bytes:
     """Compile all kernels of ``templates`` for a game.
 
-    Call this in a process of its own: the blocks of networks are set once in each.
+    Call this in a process of its own, in which nothing was compiled: it changes how networks are
+    compiled there.
 
     Args:
         game: the rules.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -32,8 +31,8 @@ class Limits:
 
     Attributes:
         simulations: most simulations of a search.
-        max_considered: most root actions that sequential halving starts with, 16 or more, because
-            levels start with 16.
+        max_considered: most root actions that sequential halving starts with, 16 to 1,000: levels
+            start with 16.
         cache: megabytes for the network's answers.
 
     Raises:
@@ -47,7 +46,7 @@ class Limits:
     def __post_init__(self) -> None:
         _ = self.largest
         for name, value, least, most in (
-            ("max_considered", self.max_considered, level.SETTINGS.max_considered, math.inf),
+            ("max_considered", self.max_considered, level.SETTINGS.max_considered, 1000),
             ("cache", self.cache, 0, 1024),
         ):
             if not least <= value <= most:
@@ -110,7 +109,7 @@ class SearchMemory(NamedTuple):
         settings: structured [1] of `ludarium.training.search.settings.SETTINGS`.
         level_settings: the same for a level, except for settings that its parameters decide.
         params: structured [1] of `ludarium.training.search.level.LEVEL_PARAMS`.
-        rngs: int64 [1, 2], random numbers for the noise and a level's choice.
+        rngs: int64 [1, 2], random numbers for the noise, PUCT's draws and a level's choice.
         planes: float32 [1, planes, cells], the network's input.
         tree: the search tree.
         cache: answers of the network; its ``words`` are the planes.

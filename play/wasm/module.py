@@ -165,6 +165,7 @@ def digest_of(game: Game) -> str:
         *(game, kernels, game.view_tables.tobytes(), _as_json(describe_scene(game))),
         *(layout_of(game).encode(), _as_json(_describe_options())),
         (game.position_format or no_format()).tables.tobytes(),
+        _as_json((game.max_plies, game.random_start)),
     )
 
 

@@ -289,11 +289,12 @@ def test_changed_sources_have_another_digest(monkeypatch: pytest.MonkeyPatch) ->
     changed.tables = changed.tables.copy()
     changed.tables["lines"][0, 0, 0] += 1
     assert digest_of(changed) != before
-    digests = {before}  # a number, or an array, is what the code is made of
+    changed.tables, changed.random_start = game.tables, True  # which the manifest has
+    digests = {before, digest_of(changed)}  # a number, or an array, is what the code is made of
     for constant in (5, *np.broadcast_to(np.arange(3)[:, None], (3, 2))):
         monkeypatch.setattr(kernels, "NO_NODE", constant)
         digests.add(digest_of(game))
-    assert len(digests) == 5
+    assert len(digests) == 6
 
 
 def test_options_name_a_module() -> None:
@@ -307,10 +308,8 @@ def test_options_name_a_module() -> None:
         (["draughts"], "no game is called 'draughts'"),
         (["corso?size"], "write GAME[?]NAME=VALUE"),
         (["corso?size=99"], "option 'size' is 99"),
-        (
-            ["--simulations", "0"],
-            "simulations of a search is 0; accepted: a whole number from 1 to",
-        ),
+        (["--max-considered", "9"], "max_considered is 9; accepted: 16 to 1,000"),
+        (["--simulations", "0"], "simulations of a search is 0; accepted: a whole number from 1"),
     ],
 )
 def test_a_wrong_command_is_told(

@@ -86,6 +86,7 @@ def test_the_text_of_settings_is_read_as_these_settings() -> None:
     [
         ("uct", "uct?playouts=1000&exploration=0.7", "uct:1000"),
         ("uct?time=1500ms&exploration=0.1234567", "uct:time=1.5s?exploration=0.1234567", None),
+        ("uct?time=1.03min", "uct?time=61.8s", "uct?time=61.8s"),
         ("alphabeta", "alphabeta:4", "alphabeta:4"),
         ("corso", "shipped:corso?simulations=64&algorithm=gumbel&temperature=0", "corso:64"),
         ("corso?time=1s&lcb=3&c_puct=1.5", "corso?time=1000ms&algorithm=puct", "corso?time=1s"),

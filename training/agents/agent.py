@@ -204,6 +204,9 @@ class Agent:
     def choose(self, position: Position) -> int:
         """Choose an action for the player to move in ``position``.
 
+        Returns:
+            A legal action, or `RESIGN` if a class with `play` resigns.
+
         Raises:
             ValueError: the game is over, or it is not the game that this agent plays.
         """
@@ -298,7 +301,7 @@ class Needs(Flag):
     CODE = auto()  #: code from outside this package: the spec names it, and it may change
     NETWORK = auto()  #: a trained network
     SCORE = auto()  #: rules that count a score
-    ONE_THREAD = auto()  #: to be used by one thread at a time, with all others of the same spec
+    ONE_THREAD = auto()  #: that one thread at a time uses it, or another agent of the same spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,7 +377,7 @@ class AgentSpec(ABC):
 
     @property
     def short(self) -> str:
-        """`subject` for eyes: as short as people like it. Different specs may share it."""
+        """`subject` for tables and messages, perhaps shortened. Different specs may share it."""
         return self.subject
 
     def __str__(self) -> str:
@@ -382,7 +385,7 @@ class AgentSpec(ABC):
 
     @property
     def label(self) -> str:
-        """The name for eyes, such as tables; `labels_of` makes the labels of several differ."""
+        """The name in tables and messages; `labels_of` makes the labels of several differ."""
         return self.short + self._settings_text()
 
     def _settings_text(self) -> str:
@@ -413,6 +416,7 @@ class AgentSpec(ABC):
 
         Raises:
             ValueError, FileNotFoundError: there is no such agent, game or option.
+            ImportError: the agent needs a package that is not installed.
         """
         return None if name is None else make_game(name, **options)
 
@@ -424,7 +428,11 @@ class AgentSpec(ABC):
         return self
 
     def network_file(self, game: Game) -> Path | None:
-        """The file of the agent's network; None if it has no file of its own."""
+        """The file of the agent's network; None if it has no file of its own.
+
+        Raises:
+            FileNotFoundError, ImportError, ValueError: as `make`.
+        """
         return None
 
     @abstractmethod
@@ -432,7 +440,7 @@ class AgentSpec(ABC):
         """Make the agent for ``game``.
 
         Raises:
-            ValueError: it cannot play that game.
+            ValueError: it cannot play that game, or its file cannot be read.
             FileNotFoundError: there is no such agent.
             ImportError: it needs a package that is not installed.
         """

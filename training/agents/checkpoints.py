@@ -235,8 +235,8 @@ class ShippedSpec(_OfGame):
 class PocketSpec(_OfGame):
     """The small agent of a game, for programs that ship one.
 
-    Its file lies in ``shipped/pocket``, called like the shipped agent's and ``-pocket``. Where
-    there is none, this is the shipped agent.
+    Its file lies in ``shipped/pocket``; to the name of the shipped agent's file it adds
+    ``-pocket``. Where there is none, this is the shipped agent.
     """
 
     usage = "pocket:GAME"
@@ -311,7 +311,7 @@ def find_checkpoint(path: Path) -> Path:
 
 
 def holds_checkpoint(path: str) -> bool:
-    """Whether a path may be a trained agent: a checkpoint file or a run's folder."""
+    """Whether a path is a file, which may be a checkpoint, or the folder of a run with an agent."""
     return os.path.isfile(path) or os.path.isfile(os.path.join(path, _LATEST))
 
 
@@ -326,9 +326,9 @@ def shipped_agents(game: str) -> list[Path]:
 def shipped_agent(game: str, options: dict[str, Any] | None = None) -> Path | None:
     """The shipped agent of a game for these options; None if the game has no shipped agent.
 
-    Agents that fit the game with these options come first, then those that learnt a set of options
-    that agrees with most of ``options``, then those that learnt a single set. In a tie, the default
-    agent comes first.
+    An agent that fits the game with these options is preferred to one that does not; among equals,
+    the one that learnt a set of options that agrees with more of ``options``; then one that learnt
+    a single set; then the default agent.
     """
     agents = shipped_agents(game)
     if len(agents) < 2 or not options:
@@ -354,7 +354,7 @@ def _plays(header: CheckpointHeader, options: dict[str, Any]) -> bool:
 
 
 def fitting_agent(game: Game) -> Path | None:
-    """The shipped agent that plays a game with its options best; None if none can play it."""
+    """The shipped agent that `shipped_agent` prefers for a game; None if none can play it."""
     path = shipped_agent(game.name, game.options)
     return path if path is not None and fits(load_header(path), game) else None
 

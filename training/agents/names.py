@@ -13,8 +13,8 @@ game. The first of these rules that matches applies:
 2. the name of a game, ``GAME`` or ``GAME:SIMULATIONS``: the game's shipped agent;
 3. a path, ``PATH`` or ``PATH:SIMULATIONS``: a checkpoint, or the folder of a run.
 
-So a file with the name of a kind or a game must be written ``./uct`` or ``./corso``. If such a file
-is a checkpoint or a run, a warning says so.
+So a file with the name of a kind or a game must be written ``./uct`` or ``./corso``. If there is
+such a file, or the folder of a run, a warning says so.
 
 An installed package adds a kind by an entry point, whose name is the word before the colon. Its
 object is a subclass of `AgentSpec`, or a function of a game and a seed that makes the agent, such
@@ -77,7 +77,8 @@ def make_agent(name: str, game: Game | str, seed: Seed = None, from_file: bool =
     Raises:
         ValueError: ``name`` names no agent, its number is out of range, or the agent cannot
             play ``game``; the message says what is accepted.
-        FileNotFoundError: the game has no shipped agent, or the folder has no agent.
+        FileNotFoundError: the game has no shipped agent, the folder has no agent, or the file of
+            ``onnx:FILE`` is missing.
         ImportError: the agent needs a package that is not installed.
     """
     return read_agent(name, from_file).make(as_game(game, {}), seed)
@@ -288,7 +289,11 @@ def _split(name: str) -> tuple[str, dict[str, str]]:
 
 
 def find_kind(word: str) -> type[AgentSpec] | None:
-    """The kind whose names begin with this word; None if there is none."""
+    """The kind whose names begin with this word; None if there is none.
+
+    Raises:
+        PluginError: an installed package has it, and it cannot be used.
+    """
     if word in _KINDS:
         return _KINDS[word]
     plugin = _installed_kinds().get(word)
@@ -340,7 +345,7 @@ def _read_path(name: str, settings: Mapping[str, str]) -> AgentSpec | None:
 
 
 def _warn_of_hidden_files(agent: str, word: str) -> None:
-    """Warn if a checkpoint or a run has the same name as the agent that was asked for."""
+    """Warn if a file or a run has the same name as the agent that was asked for."""
     for name in dict.fromkeys([agent, word]):
         if holds_checkpoint(name):
             warnings.warn(

@@ -38,7 +38,7 @@ class NetworkAgent(Agent):
         game: the rules.
         network: layers or a torch module, with weights; or a function that evaluates
             observations.
-        simulations: per move; 0 plays the most probable action of the policy, without search.
+        simulations: per move; 0 plays by the policy alone, without search.
         name: the name in tables.
         seed: seed of the moves that ``temperature`` draws; without it the seed has no effect.
         backend: see `ludarium.models.InferenceEngine`, and `evaluator_of` for ``compiled-int8``;

@@ -221,7 +221,8 @@ class ModuleSpec(NetworkSpec):
             The spec of the object, whatever it is; settings are for a torch module.
 
         Raises:
-            ValueError: there is no such module or object; or see `AgentSpec.read`.
+            ValueError: there is no such module or object, or the object cannot play; or see
+                `AgentSpec.read`.
         """
         path, colon, wanted = (argument or "").partition(":")
         if not (path and colon and wanted):

@@ -178,7 +178,8 @@ def read_duration(text: str) -> float:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise ValueError(f"{quoted(text)} is not a time such as 500ms, 1s or 2.5min")
-    seconds = float(match[1]) * _UNITS[match[2]]
+    # Rounded, because 1.03 * 60 is 61.800000000000004, which `duration_text` could not write.
+    seconds = round(float(match[1]) * _UNITS[match[2]], 9)
     check_duration(seconds)
     return seconds
 
@@ -191,6 +192,6 @@ def check_duration(seconds: float) -> None:
 
 def duration_text(seconds: float) -> str:
     """A thinking time in the form that `read_duration` reads."""
-    text = _number_text(seconds)
+    text = _number_text(round(seconds, 9))
     milliseconds = _number_text(round(1000 * seconds, 9))
     return f"{text}s" if seconds >= 1 else f"{milliseconds}ms"

@@ -28,7 +28,7 @@ export function openDialog(title, ...content) {
   return dialog;
 }
 
-/** Ask before an action that cannot be undone. */
+/** Ask a question; `onYes` is called if the button `yes` is pressed. */
 export function confirmed(question, yes, onYes) {
   const dialog = openDialog(
     question,

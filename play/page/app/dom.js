@@ -24,7 +24,7 @@ export function el(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A button with a text or a symbol; `label` is its name if the text is a symbol. */
+/** A button with a text or a symbol; `label` is its name and tooltip if the text does not say enough. */
 export function button(text, onclick, { label, ...attributes } = {}) {
   const more = label === undefined ? {} : { "aria-label": label, title: label };
   return el("button", { type: "button", onclick, ...more, ...attributes }, text);

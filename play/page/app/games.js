@@ -5,7 +5,7 @@
  * under its own key, so that two windows do not overwrite each other's: `saved` is a time in ms,
  * `variant` an id; `live` is where the game continues and `view` the position on view, as the actions
  * that lead there; `fromStart` tells whether play began at the start; `losses` are those of
- * `lossesOf` in analyst.js, and `moments` counts the moves with which a person has lost something.
+ * `lossesOf` in analyst.js, and `moments` counts those of `momentsOf` in main.js.
  */
 
 import { readRecord } from "../record.js";

@@ -660,7 +660,7 @@ function momentsOf({ isStudy, seats, studying, table }) {
   return isStudy ? table.root.all.filter(isOne).sort((a, b) => b.loss - a.loss) : [];
 }
 
-/** Ask for a better move in a kept game: the worst one not asked about yet, or else the worst. */
+/** Ask for another move in place of a kept game's worst one: of those not asked about yet, if there are any. */
 async function retry(id) {
   await resume(id);
   const moments = momentsOf(session);
