@@ -174,8 +174,8 @@ def play_anchors(
         The agent's rating, and its result against each anchor that it met, the weakest first.
 
     Raises:
-        ValueError: there are no anchors, one cannot play this game, or ``games`` is not a
-            positive even number.
+        ValueError: there are no anchors, a rating is not finite, an anchor or the agent does not
+            play this game or chose an illegal action, or ``games`` is not a positive even number.
         FileNotFoundError, ImportError: see `make_agent`.
         StoppedError: ``progress`` was stopped.
     """

@@ -58,7 +58,7 @@ def arguments(game: Game) -> Arguments:
 
 
 _ATTEMPTS = 4  # simulations per call, for each leaf that may wait
-_SEEN = 0.15  # least share of the most visits of an action with a lower bound
+_SEEN = 0.15  # the bound of an action counts from this share of the most visits on
 _LEAST_VARIANCE = 1e-4  # least variance of an action's values
 
 
@@ -88,7 +88,7 @@ def show_root(tables, search, cache, planes, canonical, is_new):
 
 @kernel
 def open_root(tables, search, settings_array, rngs, evaluation):
-    """Expand the root with row 0 of an `Evaluation`; an action that wins at once gets its child."""
+    """Expand the root with row 0 of an `Evaluation`, as `simulate.expand` does."""
     logits, wdl, score = evaluation
     expand(tables[0], search, settings_array[0], rngs[0], logits[0], wdl[0], score[0])
 
@@ -173,7 +173,7 @@ def keep_subtree(tables, search, settings_array, child, numbers):
     """Make ``child`` the root and drop everything that is not below it. No leaf may wait.
 
     Nodes come after their parents, and edges in the order of the nodes, so no index increases.
-    A root that is proven because it wins at once gets the child that wins, as in `open_root`.
+    A root that is proven because it wins at once gets the child that wins, as a new root does.
 
     Args:
         tables: the game's tables.
@@ -327,8 +327,8 @@ def read_root(
     Args:
         search: a `OneSearch`.
         settings_array: structured [1], see `settings.SETTINGS`.
-        lcb: standard errors of the bound by which the action is chosen; 0, and in a proven root:
-            the edge that `best_edge` ranks first.
+        lcb: how many standard errors below the value the bound is that chooses the action, see
+            `edge_by_bound`. With 0, and in a proven root, `best_edge` chooses.
         sums: float64 [2, nodes in use], scratch space of `add_draws`.
         actions, values, draws: [1], receive the action to play, and the root's value and draws.
         policy, visits, priors, action_values, action_draws, proven_actions: [A], receive what is

@@ -65,12 +65,13 @@ class TreeSearch(Search):
         game: the rules.
         state: structured array [1], the position, not finished.
         evaluate: the network; several threads call it at the same time.
-        settings: settings of PUCT and proofs; ``algorithm`` must be "puct".
+        settings: settings of PUCT and proofs; ``algorithm`` must be "puct". Noise is drawn for a
+            root that the network evaluates; one whose evaluation `play` keeps has no new noise.
         batches: the batches of the threads, one for each, from `new_batches`; default: one for
             each core. With one thread, equal arguments and equal budgets without seconds give the
             same result.
-        memory: bytes that the tree may take, but for room for a thousand nodes, which it always
-            has; when it is full, the search ends.
+        memory: bytes that the tree may grow to, beyond its first room for a thousand nodes of 32
+            actions; when it is full, the search ends.
 
     Attributes:
         batches, memory: as given; may be replaced between calls.
@@ -78,8 +79,9 @@ class TreeSearch(Search):
         is_full: whether the memory is full.
 
     Raises:
-        ValueError: the game is over, the algorithm is not PUCT, or an answer of ``evaluate`` is not
-            valid, see `BatchSearch.run`; `restart`, `think` and `play` raise it for that too.
+        ValueError: the game is over, the algorithm is not PUCT, there is no machine code
+            (``LUDARIUM_CODE=plain``), or an answer of ``evaluate`` is not valid, see
+            `BatchSearch.run`; `restart`, `think` and `play` raise it for that too.
     """
 
     def __init__(
