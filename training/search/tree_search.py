@@ -65,8 +65,7 @@ class TreeSearch(Search):
         game: the rules.
         state: structured array [1], the position, not finished.
         evaluate: the network; several threads call it at the same time.
-        settings: settings of PUCT and proofs; ``algorithm`` must be "puct". Noise is drawn for a
-            root that the network evaluates; one whose evaluation `play` keeps has no new noise.
+        settings: settings of PUCT and proofs; ``algorithm`` must be "puct".
         batches: the batches of the threads, one for each, from `new_batches`; default: one for
             each core. With one thread, equal arguments and equal budgets without seconds give the
             same result.
@@ -199,7 +198,7 @@ class TreeSearch(Search):
             raise ValueError("there is nothing to search in a finished game")
         numbers = np.empty(self._roots[0]["size"], np.int32)
         self._kernels.keep_subtree(
-            self.game.tables, self._search(), self._settings_array, child, numbers
+            self.game.tables, self._search(), self._settings_array, self._rng, child, numbers
         )
         self.is_full = False
         if not self._nodes[0]["evaluated"]:
