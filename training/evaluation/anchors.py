@@ -100,7 +100,7 @@ def measure_ratings(
 
     Raises:
         ValueError: an agent's name means nothing or cannot play this game, a known rating is not
-            finite, or ``games`` is not a positive even number.
+            finite, ``games`` is not a positive even number, or ``seed`` is negative.
         FileNotFoundError, ImportError: see `make_agent`.
         StoppedError: ``progress`` was stopped.
     """
@@ -175,7 +175,8 @@ def play_anchors(
 
     Raises:
         ValueError: there are no anchors, a rating is not finite, an anchor or the agent does not
-            play this game or chose an illegal action, or ``games`` is not a positive even number.
+            play this game or chose an illegal action, ``games`` is not a positive even number, or
+            ``seed`` is negative.
         FileNotFoundError, ImportError: see `make_agent`.
         StoppedError: ``progress`` was stopped.
     """
