@@ -120,7 +120,7 @@ def test_one_thread_finds_the_same_again():
 
 @pytest.mark.parametrize("mover", [0, 1])
 def test_the_tree_is_kept_when_a_move_is_played(mover):
-    tree = search(from_start(*["b2"] * mover))
+    tree = search(from_start(*["b2"] * mover), settings=SearchSettings(algorithm="puct", noise=0.1))
     tree.think(Budget(simulations=100))
     before = tree.result()
     action = int(before.actions[0])
@@ -131,8 +131,8 @@ def test_the_tree_is_kept_when_a_move_is_played(mover):
     kept = tree.result()
     assert kept.simulations == visits - 1 == kept.visits.sum()
     root = tree._nodes[0]
-    expected = -before.action_values[0, action]
-    assert root["sign"] * root["value"] == pytest.approx(expected, abs=1e-5)
+    assert root["sign"] * root["value"] == pytest.approx(-before.action_values[0, action], abs=1e-5)
+    assert tree._roots["noise"][0, action] == 0, "noise is of the actions that are legal now"
     assert kept.draws[0] == pytest.approx(before.action_draws[0, action], abs=1e-5)
     assert kept.actions[0] == following
     assert tree.size <= visits

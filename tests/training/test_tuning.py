@@ -91,8 +91,8 @@ def test_values_of_a_key_are_a_list_or_a_range():
     assert read_dimension("self_play.games=8..64") == ("self_play.games", IntDistribution(8, 64))
     log = FloatDistribution(0.0001, 0.01, log=True)
     assert read_dimension(RATE) == ("learner.learning_rate", log)
-    value = FloatDistribution(0.0, 0.5)
-    assert read_dimension("learner.score_weight=0..0.5") == ("learner.score_weight", value)
+    assert read_dimension("learner.score_weight=0..0.5")[1] == FloatDistribution(0.0, 0.5)
+    assert Space(CONFIG, ("learner.score_weight=0..1",)).usual == {}, "a half is no whole number"
 
 
 @pytest.mark.parametrize(

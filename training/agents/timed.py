@@ -93,7 +93,7 @@ class TimedNetworkAgent(NetworkAgent):
         self._lcb = LCB if lcb is None else float(lcb)
         self._in_play = 0
         self._batches = _new_batches(game)
-        self._version = version_of(self._shared_evaluator)
+        self._version = version_of(self._evaluator)  # `shared_by_threads` shows none
         # Compile everything, so that the first search does not spend its time on it.
         search = self._fresh(game.start(0).states, self._batches[0], 1)
         search.think(Budget(simulations=1))
@@ -159,7 +159,7 @@ class TimedNetworkAgent(NetworkAgent):
         self, count: int, search_in: Callable[[int, list[LeafBatch]], TreeSearch]
     ) -> SearchResult:
         """Search ``count`` positions; the seconds of the budget include setting up a search."""
-        version = version_of(self._shared_evaluator)
+        version = version_of(self._evaluator)
         if version != self._version:  # the weights have changed: forget the network's answers
             self._version = version
             for batches in self._batches:

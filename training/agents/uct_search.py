@@ -64,7 +64,10 @@ class UCTSearch(Search):
         )
 
     def make_room(self, playouts: int) -> None:
-        """Allocate trees for this many playouts, or smaller ones that stop growing."""
+        """Allocate trees for this many playouts, or smaller ones that stop growing.
+
+        This may drop the trees that there are, so `restart` must follow.
+        """
         threads, nodes = self._searches.nodes.shape
         wanted = min(1 + playouts * self.game.num_actions, MOST_NODES)
         if nodes < wanted:

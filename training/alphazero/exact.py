@@ -29,8 +29,8 @@ from ludarium.envs.engine.position import Position
 from ludarium.envs.engine.rule import DRAW, PLAYER_0_WINS, PLAYER_1_WINS
 from ludarium.training.exact_values import ValueBounds, installed_source
 
-#: Values of the field ``solved`` of a sample: nothing is known; some action loses value, and the
-#: policy target has a 1 for each that does not; all actions have the same value.
+#: Values of the field ``solved`` of a sample: not solved; some action loses value, and the policy
+#: target has a 1 for each that does not; all actions have the same value.
 UNSOLVED, CHOICE, ALL_EQUAL = range(3)
 
 #: Memory in bytes for the table of a search; each thread has one search at a time.

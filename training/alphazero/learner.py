@@ -101,7 +101,8 @@ class Learner:
         config: see `ludarium.configs.schema.LearnerConfig`.
         has_score: whether the game has a score.
         device: torch's name of the device on which to learn.
-        workers: number of threads, if there is no GPU; each learns from two positions or more.
+        workers: number of threads on a CPU; there are at most half as many as a batch has
+            positions, but one at least.
 
     Attributes:
         network: the network that is trained.
@@ -127,7 +128,7 @@ class Learner:
         self.step = 0
         self._replicas = [self.network]
         if self.device.type == "cpu":
-            parts = min(workers, max(1, config.batch // 2))  # one position has no variance
+            parts = min(workers, max(1, config.batch // 2))  # BatchNorm1d refuses a single position
             self._replicas += [_sharing_weights(self.network) for _ in range(parts - 1)]
         self._pool = ThreadPoolExecutor(len(self._replicas), thread_name_prefix="learner")
         self.optimizer = AdamW(list(self.network.parameters()), config.weight_decay)

@@ -1,4 +1,4 @@
-"""AlphaZero; `ludarium.training.runs.trainer` calls these methods once for each iteration:
+"""AlphaZero; in each iteration `ludarium.training.runs.trainer` does this:
 
     played = algorithm.play()             the actors play by search
     metrics = algorithm.learn(played)     the replay takes the positions, the learner learns

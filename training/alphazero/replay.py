@@ -90,8 +90,8 @@ class ReplayBuffer:
                 only those that are kept are read.
 
         Raises:
-            ValueError: a chunk has fields that the buffer lacks, or fewer positions than it should,
-                or they do not all fit.
+            ValueError: a chunk has fields that the buffer lacks or has in another way, or fewer
+                positions than it should, or they do not all fit.
         """
         for iteration, count in chunks:
             samples = load(iteration)

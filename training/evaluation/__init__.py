@@ -1,5 +1,6 @@
 """Measuring agents: matches from paired openings, confidence intervals, ratings, tables. Import
-what is in `__all__` from here.
+what is in `__all__` from here; other packages also import more of `anchors`, `match`,
+`openings` and `statistics`, and the kernels.
 
 games = play_match(game, make_agent("uct:1000", game), make_agent("greedy", game), 200)
 print(table([games]), f"{games.result.score:.1%}")

@@ -100,7 +100,7 @@ def measure_ratings(
 
     Raises:
         ValueError: an agent's name means nothing or cannot play this game, a known rating is not
-            finite, or ``games`` is not a positive even number.
+            finite, ``games`` is not a positive even number, or ``seed`` is negative.
         FileNotFoundError, ImportError: see `make_agent`.
         StoppedError: ``progress`` was stopped.
     """
@@ -175,8 +175,9 @@ def play_anchors(
         The agent's rating, and its result against each anchor that it met, the weakest first.
 
     Raises:
-        ValueError: there are no anchors, one cannot play this game, or ``games`` is not a
-            positive even number.
+        ValueError: there are no anchors, a rating is not finite, an anchor or the agent does not
+            play this game or chose an illegal action, ``games`` is not a positive even number, or
+            ``seed`` is negative.
         FileNotFoundError, ImportError: see `make_agent`.
         StoppedError: ``progress`` was stopped.
     """

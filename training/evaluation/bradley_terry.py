@@ -116,6 +116,9 @@ class BradleyTerry:
         The interval holds all ratings for which the largest likelihood that the other parameters
         can reach is within a factor of ``exp(1.92)`` of the maximum. It describes the
         distance to the known players, or to the mean of all.
+
+        Raises:
+            ValueError: there is no such player.
         """
         contrast = np.zeros(len(self._is_free))
         contrast[self.names.index(name)] = 1

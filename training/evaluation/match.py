@@ -55,9 +55,10 @@ def play_match(
             games begin in turn, by default without random plies.
 
     Raises:
-        ValueError: ``games`` is not a positive even number or not two for each opening, ``seed`` or
-            ``opening_plies`` is out of range, a text is no position of the game, an agent plays
-            another game, or an agent chose an illegal action; the message says which.
+        ValueError: there is no such game, ``games`` is not a positive even number or not two for
+            each opening, ``seed`` or ``opening_plies`` is out of range, a text is no position in
+            which the game goes on, an agent plays another game, or an agent chose an illegal
+            action; the message says which.
         FileNotFoundError, ImportError: see `as_agent`.
         StoppedError: ``progress`` was stopped.
     """

@@ -118,6 +118,7 @@ def find_opponents(config: EvaluationConfig, game: Game) -> AgentSpec | list[Age
 
     Raises:
         ValueError: there is no such agent, it does not play the game, or one is named twice.
+        ImportError: a library is missing that an agent needs.
     """
     names = [config.against] if isinstance(config.against, str) else config.against
     specs: list[AgentSpec] = []

@@ -102,9 +102,8 @@ class _Curves:
 class Column(NamedTuple):
     """A column of the table: heading, width, formatter of a cell, and rank.
 
-    A cell is blank if the iteration lacks its metric: losses without a gradient step, those of a
-    cluster if there was none. If the terminal is too narrow, the columns with the highest ranks are
-    left out.
+    A cell is blank if the iteration lacks its metric, as it lacks losses without a gradient step.
+    If the terminal is too narrow, the columns with the highest ranks are left out.
     """
 
     name: str

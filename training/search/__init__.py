@@ -1,5 +1,6 @@
 """Batched tree search (Gumbel AlphaZero and PUCT) over any game's rules. Import what is in
-`__all__`; self-play and WebAssembly modules compile the other files into kernels of their own.
+`__all__`, and the module `level`; the rest of `training`, `play` and `arena.units` use the other
+files too.
 
 The search knows nothing of a network's layers: its caller evaluates the leaves, or passes the
 address of a compiled network. Its modules are ``settings`` (as compiled code reads them), ``tree``

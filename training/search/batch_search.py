@@ -126,8 +126,9 @@ class BatchSearch:
                 none).
 
         Raises:
-            ValueError: a position is finished; or an answer of ``evaluate`` is not valid, see
-                `Evaluation`, or has no score and the settings ask for one.
+            ValueError: a position is finished; there is no machine code (``LUDARIUM_CODE=plain``);
+                or an answer of ``evaluate`` is not valid, see `Evaluation`, or has no score and the
+                settings ask for one.
         """
         if (states["outcome"] != ONGOING).any():
             raise ValueError("there is nothing to search in a finished game")

@@ -21,7 +21,7 @@ from ludarium.models.evaluation import Evaluation
 
 from .cache import NO_SLOT, lookup, new_cache, store, stored
 from .settings import settings_record
-from .simulate import add_win, expand, expand_leaf, show, simulate, start_search, write_evaluation
+from .simulate import expand, expand_leaf, keep_root, show, simulate, start_search, write_evaluation
 from .tree import NO_NODE, OneSearch, is_over, is_proven, is_settled, new_tree, node_value
 from .value import root_value
 
@@ -37,10 +37,8 @@ TITLE = "tree search"
 def arguments(game: Game) -> Arguments:
     """The arguments of the kernels, see `specialise`."""
     planes = np.zeros((2, *game.planes_shape), np.float32)
-    tree, cache = (
-        new_tree(game, 1, SearchSettings(simulations=1)),
-        new_cache(planes, game.num_actions, 0),
-    )
+    tree = new_tree(game, 1, SearchSettings(simulations=1))
+    cache = new_cache(planes, game.num_actions, 0)
     search = OneSearch(tree.roots, tree.nodes[0], tree.edges[0], tree.states[0])
     settings, rngs = settings_record(SearchSettings(), game), np.zeros((1, 2), np.int64)
     evaluation, visits = Evaluation.empty(2, game.num_actions), np.zeros((1, 1), np.int32)
@@ -49,7 +47,7 @@ def arguments(game: Game) -> Arguments:
     yield "open_root", (tables, search, settings, rngs, evaluation)
     yield "gather", (tables, search, cache, settings, visits, planes, numbers, numbers, 0)
     yield "receive", (tables, search, cache, settings, numbers, numbers, evaluation)
-    yield "keep_subtree", (tables, search, settings, 0, numbers)
+    yield "keep_subtree", (tables, search, settings, rngs, 0, numbers)
     row, flags = evaluation.logits[0], np.zeros(game.num_actions, np.bool_)
     result = np.zeros(1, np.int64), row, row, row, numbers, row, row, row, flags
     yield "read_root", (search, settings, 0.0, np.zeros((2, 2)), *result)
@@ -58,7 +56,7 @@ def arguments(game: Game) -> Arguments:
 
 
 _ATTEMPTS = 4  # simulations per call, for each leaf that may wait
-_SEEN = 0.15  # least share of the most visits of an action with a lower bound
+_SEEN = 0.15  # the bound of an action counts from this share of the most visits on
 _LEAST_VARIANCE = 1e-4  # least variance of an action's values
 
 
@@ -88,7 +86,7 @@ def show_root(tables, search, cache, planes, canonical, is_new):
 
 @kernel
 def open_root(tables, search, settings_array, rngs, evaluation):
-    """Expand the root with row 0 of an `Evaluation`; an action that wins at once gets its child."""
+    """Expand the root with row 0 of an `Evaluation`, as `simulate.expand` does."""
     logits, wdl, score = evaluation
     expand(tables[0], search, settings_array[0], rngs[0], logits[0], wdl[0], score[0])
 
@@ -169,16 +167,18 @@ def receive(tables, search, cache, settings_array, leaves, blocked, evaluation):
 
 
 @kernel
-def keep_subtree(tables, search, settings_array, child, numbers):
+def keep_subtree(tables, search, settings_array, rngs, child, numbers):
     """Make ``child`` the root and drop everything that is not below it. No leaf may wait.
 
     Nodes come after their parents, and edges in the order of the nodes, so no index increases.
-    A root that is proven because it wins at once gets the child that wins, as in `open_root`.
+    A root that is evaluated gets new noise. One that is proven because it wins at once gets the
+    child that wins, as a new root does.
 
     Args:
         tables: the game's tables.
         search: a `OneSearch`.
         settings_array: structured [1], see `settings.SETTINGS`.
+        rngs: int64 [1, 2], state of the generator of noise.
         child: the number of the node to keep.
         numbers: int32 [nodes in use], scratch space for the new numbers.
     """
@@ -212,8 +212,8 @@ def keep_subtree(tables, search, settings_array, child, numbers):
     root.size = size
     root.edges = next_edge
     root.simulation = max(0, nodes[0].visits - 1)
-    if nodes[0].evaluated and is_proven(nodes[0]):
-        add_win(tables[0], search, settings_array[0])
+    if nodes[0].evaluated:
+        keep_root(tables[0], search, settings_array[0], rngs[0])
 
 
 @part
@@ -327,8 +327,8 @@ def read_root(
     Args:
         search: a `OneSearch`.
         settings_array: structured [1], see `settings.SETTINGS`.
-        lcb: standard errors of the bound by which the action is chosen; 0, and in a proven root:
-            the edge that `best_edge` ranks first.
+        lcb: how many standard errors below the value the bound is that chooses the action, see
+            `edge_by_bound`. With 0, and in a proven root, `best_edge` chooses.
         sums: float64 [2, nodes in use], scratch space of `add_draws`.
         actions, values, draws: [1], receive the action to play, and the root's value and draws.
         policy, visits, priors, action_values, action_draws, proven_actions: [A], receive what is

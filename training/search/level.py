@@ -82,8 +82,8 @@ def weight_of(params, best, policy, action_values, most, action):
 
     The loss is what the action is worth less than ``best``, and 0 where it is worth more; to it is
     added `_PREFERENCE` log(most / policy), where ``most`` is the largest number in the policy. The
-    weight is 0 above ``max_value_loss``, and for an action that the search did not try, whose value
-    is NaN.
+    weight is 0 if the loss before this addition is above ``max_value_loss``, and for an action that
+    the search did not try, whose value is NaN.
     """
     if action == best:
         return 1.0

@@ -48,8 +48,8 @@ class Budget:
 class SearchResult:
     """The result of a search of n positions with A actions, for the players to move.
 
-    Unknown numbers are NaN, or 0 if they are counts. In finished games the action is -1; a search
-    may know their values. An exact value is one that is proven.
+    Unknown numbers are NaN, or 0 if they are counts; unknown flags are False. In finished games
+    the action is -1; a search may know their values.
 
     Attributes:
         actions: int64 [n], the action to play; -1 where the game is over.

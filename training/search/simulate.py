@@ -46,18 +46,14 @@ TITLE = "search"
 def arguments(game: Game) -> Arguments:
     """The arguments of the kernels, see `specialise`."""
     planes = np.zeros((1, *game.planes_shape), np.float32)
-    tree, cache = (
-        new_tree(game, 1, SearchSettings(simulations=1)),
-        new_cache(planes, game.num_actions, 0),
-    )
+    tree = new_tree(game, 1, SearchSettings(simulations=1))
+    cache = new_cache(planes, game.num_actions, 0)
     settings, rngs = settings_record(SearchSettings(), game), np.zeros((1, 2), np.int64)
     evaluation = Evaluation.empty(1, game.num_actions)
     values, actions = np.zeros((1, 1), np.float32), np.zeros(1, np.int64)
     yield "begin", (game.tables, tree, cache, planes, False, 0, 1)
-    yield (
-        "advance",
-        (*(game.tables, tree, cache, settings, rngs, evaluation, NONE, planes), 0, 1, False, 0),
-    )
+    given = game.tables, tree, cache, settings, rngs, evaluation, NONE, planes
+    yield "advance", (*given, 0, 1, False, 0)
     visits = np.zeros((1, 1), np.int32)
     yield "results", (tree, settings, rngs, actions, values[0], visits, values, 0, 1)
 
@@ -156,6 +152,14 @@ def evaluate_root(search, settings, rng, value):
     root.waiting = NO_NODE
     root.greedy = states[0].ply >= settings.temperature_plies
     draw_noise(root, nodes[0], edges, settings, rng)
+
+
+@part
+def keep_root(table, search, settings, rng):
+    """Draw noise for an evaluated node that has become the root; if it is proven, see `add_win`."""
+    draw_noise(search.roots[0], search.nodes[0], search.edges, settings, rng)
+    if is_proven(search.nodes[0]):
+        add_win(table, search, settings)
 
 
 @part

@@ -69,8 +69,8 @@ class TreeSearch(Search):
         batches: the batches of the threads, one for each, from `new_batches`; default: one for
             each core. With one thread, equal arguments and equal budgets without seconds give the
             same result.
-        memory: bytes that the tree may take, but for room for a thousand nodes, which it always
-            has; when it is full, the search ends.
+        memory: bytes that the tree may grow to, beyond its first room for a thousand nodes of 32
+            actions; when it is full, the search ends.
 
     Attributes:
         batches, memory: as given; may be replaced between calls.
@@ -78,8 +78,9 @@ class TreeSearch(Search):
         is_full: whether the memory is full.
 
     Raises:
-        ValueError: the game is over, the algorithm is not PUCT, or an answer of ``evaluate`` is not
-            valid, see `BatchSearch.run`; `restart`, `think` and `play` raise it for that too.
+        ValueError: the game is over, the algorithm is not PUCT, there is no machine code
+            (``LUDARIUM_CODE=plain``), or an answer of ``evaluate`` is not valid, see
+            `BatchSearch.run`; `restart`, `think` and `play` raise it for that too.
     """
 
     def __init__(
@@ -197,7 +198,7 @@ class TreeSearch(Search):
             raise ValueError("there is nothing to search in a finished game")
         numbers = np.empty(self._roots[0]["size"], np.int32)
         self._kernels.keep_subtree(
-            self.game.tables, self._search(), self._settings_array, child, numbers
+            self.game.tables, self._search(), self._settings_array, self._rng, child, numbers
         )
         self.is_full = False
         if not self._nodes[0]["evaluated"]:

@@ -7,7 +7,7 @@ used, as in mctx: nothing is rejected there, and Gumbel's visits follow the impr
 
 The mixed value (equation 33 of Danihelka et al., "Policy improvement by planning with Gumbel", ICLR
 2022) weights Q-values by the prior. It estimates the value of the network's own policy at the node,
-to replace missing Q-values; better policies that the search has found for it are left out.
+to replace missing Q-values, not that of the better policy that the search has found there.
 
 The value here is the improved policy's (section 4 there): the completed Q-values weighted by
 softmax(logits + sigma(completed Q)). Neither noise nor the order of visits is in this formula, so

@@ -138,7 +138,7 @@ class Space:
                 value = json.dumps(value)
             in_it = value in _ends(distribution) or (
                 isinstance(distribution, IntDistribution | FloatDistribution)
-                and isinstance(value, int | float)
+                and isinstance(value, int | type(distribution.low))
                 and distribution.low <= value <= distribution.high
             )
             if in_it:

@@ -88,6 +88,7 @@ class TuningPlan:
 
         Raises:
             ValueError: an opponent, the device or the network of the first trial is not available.
+            ImportError: a library is missing that an opponent needs.
         """
         config = self.space.configure(self.first_trials[0])
         game = make_game(config.game, **config.options)
@@ -129,6 +130,7 @@ def load_study(folder: Path, plan: TuningPlan | None = None) -> optuna.Study:
     Raises:
         ValueError: the folder holds another search, or something else, or no search, or its
             journal is damaged.
+        OSError: the journal cannot be read or written.
     """
     _check_folder(folder, is_new=plan is not None)
     study = _open(folder / _JOURNAL, is_new=plan is not None)
@@ -219,6 +221,8 @@ def tune(
     Raises:
         ValueError: the folder is in use or holds another search, no trial could begin, or see
             `load_study`.
+        ImportError: see `TuningPlan.check_trainable`.
+        OSError: the folder cannot be written.
         Exception: whatever ``train`` raised, except a `DivergedError`; the trial continues
             when the search does.
     """
