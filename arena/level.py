@@ -104,7 +104,7 @@ class LevelAgent(Agent):
         places, results = [], []
         for sees in (True, False):
             group = np.flatnonzero(sees_wins == sees)
-            if len(group):
+            if len(group) or (sees and count == 0):
                 self._set_search(sees)
                 result = self._search.run(states[group], self._evaluator, noise[group])
                 actions = result.actions.copy()

@@ -93,6 +93,10 @@ class LevelSpec(AgentSpec):
             return ShippedSpec(game=name).choose_game(options)
         return super().choose_game(options, name)
 
+    def network_file(self, game: Game) -> Path | None:
+        """A given ladder's file, which tells its network's digest; see `AgentSpec.network_file`."""
+        return self.ladder
+
     def make(self, game: Game, seed: Seed = None) -> Agent:
         """Make the agent for ``game``, with the ladder given or shipped; see `AgentSpec.make`."""
         ladder = find_ladder(game) if self.ladder is None else load_ladder(self.ladder)

@@ -334,12 +334,14 @@ def ask_positions(agent: Agent, name: str, test: ExactTest, progress: Progress =
     ]
     progress.begin(f"{name} positions", len(test))
     agent.begin(games)
-    for begin in range(0, len(test), _PORTION):
-        progress.check()
-        portion = slice(begin, begin + _PORTION)
-        actions[portion] = agent.play(games[portion], states[portion])
-        progress.advance(len(games[portion]))
-    agent.finish(games)
+    try:
+        for begin in range(0, len(test), _PORTION):
+            progress.check()
+            portion = slice(begin, begin + _PORTION)
+            actions[portion] = agent.play(games[portion], states[portion])
+            progress.advance(len(games[portion]))
+    finally:
+        agent.finish(games)
     return Asked(name, test, actions, sorted_decisions(agent))
 
 

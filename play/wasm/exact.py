@@ -41,7 +41,7 @@ def solver_digest(game: Game) -> str:
     memory: Sequence[np.ndarray] = templates.solver_memory(game)
     contents = (array.tobytes() for array in memory if array.ravel().view(np.uint8).any())
     sizes = repr([(array.dtype, array.shape) for array in memory])
-    return digest_of_parts(game, templates, sizes.encode(), *contents)
+    return digest_of_parts(game, templates, sizes.encode(), source_text(game).encode(), *contents)
 
 
 def source_text(game: Game) -> str:

@@ -152,6 +152,11 @@ def test_a_network_of_another_game_is_refused(network: PolicyValueNetwork) -> No
         LevelAgent(make_game("corso", size=5), network, LevelParams(8))
 
 
+def test_no_positions_get_no_moves(game: Game, network: PolicyValueNetwork) -> None:
+    agent = LevelAgent(game, network, LevelParams(8, temperature=1.0))
+    assert agent.search(game.start(0).states[:0]).actions.shape == (0,)
+
+
 def test_finished_games_get_no_move(game: Game, network: PolicyValueNetwork) -> None:
     agent = LevelAgent(game, network, params_at(1.0, 16), seed=3)
     over = random_positions(game, 10)[-1].states

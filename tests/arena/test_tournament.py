@@ -530,6 +530,7 @@ def test_the_network_within_another_agent_is_found():
     file = read_agent("corso:8").network_file(game)
     assert file is not None
     assert read_agent("endgame:corso:8").network_file(game) == file
+    assert read_agent("level:2?ladder=own.json").network_file(game) == Path("own.json")
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
+from ludarium.envs.engine.game_in_play import GameInPlay
 from ludarium.language import endpoint as endpoints
 from ludarium.language import evaluation
 from ludarium.language.agent import Decision
 from ludarium.language.endpoint import Answer
-from ludarium.language.evaluation import Loss, answers_in_all, exact_sets, losses, mistakes, rate
+from ludarium.language.evaluation import (
+    Loss,
+    answers_in_all,
+    ask_positions,
+    exact_sets,
+    losses,
+    mistakes,
+    rate,
+)
 from ludarium.language.scripted import ScriptedEndpoint, agent_script, position_asked
-from ludarium.training.agents import make_agent
+from ludarium.training.agents import RandomAgent, make_agent
 
 GAME = make_game("corso")
 SMALL = make_game("corso", size=3)
@@ -117,6 +128,23 @@ def test_half_of_the_positions_are_the_fixed_ones(capsys, tmp_path: Path) -> Non
     tokens = report["answers"]["input_tokens"]
     assert report["answers"]["cost"] == pytest.approx(tokens / 1000)
     assert "Exact positions" in (tmp_path / "page.html").read_text()
+
+
+def test_a_player_that_fails_is_told_that_its_positions_are_over() -> None:
+    class Failing(RandomAgent):
+        finished = 0
+
+        def play(self, games: Sequence[GameInPlay], states: np.ndarray) -> np.ndarray:
+            raise ValueError("no answer")
+
+        def finish(self, games: Sequence[GameInPlay]) -> None:
+            self.finished += len(games)
+
+    ((name, test),) = exact_sets(GAME, 1, seed=1).items()
+    agent = Failing(GAME, 1)
+    with pytest.raises(ValueError, match="no answer"):
+        ask_positions(agent, name, test)
+    assert agent.finished == 1
 
 
 def test_a_single_position_is_a_fresh_one() -> None:

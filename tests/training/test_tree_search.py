@@ -142,6 +142,8 @@ def test_the_tree_is_kept_when_a_move_is_played(mover):
 
 def test_a_move_that_was_never_tried_begins_a_new_tree():
     tree = search(from_start("b2"))
+    with pytest.raises(ValueError, match="action 9 is not legal"):
+        tree.play(9)
     tree.play(0)
     assert tree.simulations == 0
     assert tree.state["ply"][0] == 2

@@ -185,9 +185,11 @@ class TreeSearch(Search):
         """Make the position after a legal action of the root the new root, and keep its subtree.
 
         Raises:
-            ValueError: the game is over after it.
+            ValueError: it is not legal, or the game is over after it.
         """
         edges = self._edges[self._nodes[0]["first"] : self._nodes[0]["end"]]
+        if action not in edges["action"]:
+            raise ValueError(f"action {action} is not legal")
         child = int(edges["child"][edges["action"] == action][0])
         if child == NO_NODE:
             position = Position.of_state(self.game, self.state)

@@ -249,10 +249,14 @@ export function setupDialog(catalog, chosen, { goOn }, { start, teach }) {
       min: 1,
       max: most,
       step: 1,
+      required: true,
       value: Math.min(choice.amount, most),
       "aria-label": "Amount",
     });
-    amount.addEventListener("input", () => (choice.amount = amount.valueAsNumber));
+    // The form does not begin with another number; the choice, which is kept, never has one.
+    amount.addEventListener("input", () => {
+      if (amount.validity.valid) choice.amount = amount.valueAsNumber;
+    });
     const units = [
       ["simulations", "simulations a move"],
       ["seconds", "seconds a move"],
@@ -277,13 +281,7 @@ export function setupDialog(catalog, chosen, { goOn }, { start, teach }) {
     const kind = there.includes(choice.kind) ? choice.kind : there[0];
     if (kind === "level") return { kind, level: Math.min(choice.level, levels.length) };
     if (kind === "auto") return { kind: "level", level: suitingLevel(variant, levels), adapts: true };
-    if (kind === "network") {
-      const most = MOST[choice.unit];
-      if (!Number.isInteger(choice.amount) || choice.amount < 1 || choice.amount > most) {
-        throw new Error(`The ${choice.unit} of a move are a whole number from 1 to ${most}.`);
-      }
-      return { kind, [choice.unit]: choice.amount };
-    }
+    if (kind === "network") return { kind, [choice.unit]: choice.amount };
     return { kind };
   }
 

@@ -81,12 +81,6 @@ def points(tables, state):
 
 
 @rule
-def may_end(tables, state):
-    """Whether eight plies have been played: no game ends before its ninth."""
-    return state.ply >= 8
-
-
-@rule
 def result(difference):
     """How a game has ended with this lead of player 0."""
     if difference == 0:
