@@ -136,7 +136,7 @@ class FamilyNetwork(PolicyValueNetwork):
 
     @torch.no_grad()
     def member(self, shape: NetworkShape, features: Sequence[float]) -> PolicyValueNetwork:
-        """The network of one game, with a copy of the weights.
+        """The network of one game; it has a copy of the weights, and does not learn.
 
         Raises:
             ValueError: no game of this family has this shape and number of features.

@@ -6,8 +6,9 @@
 
 compiles every game with the options that the page offers, and networks, to one library for each set
 of options and kind of processor, in machine/shipped/PLATFORM. Options whose code is the same share
-it. Libraries whose sources have not changed stay. The linker is the package ziglang: pip install
-'ludarium[wasm]'. A set of options takes a minute of one core; all free ones are used.
+it. Libraries whose sources have not changed stay; those of games that are not named are removed.
+The linker is the package ziglang: pip install 'ludarium[wasm]'. A set of options takes a minute of
+one core; all free ones are used.
 """
 
 from __future__ import annotations

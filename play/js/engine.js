@@ -138,7 +138,7 @@ export class Game {
    * and then gives the same start as in Python; it seeds `randomAction` and `randomGames`
    * too. `from` is another start: the text of a position, see docs/guide/positions.md; or, in a game
    * that begins with a diagram, an array that tells for each place whether it has the first letter,
-   * see `Diagram` of Python's scenes.
+   * see `Diagram` of Python's scenes; it is not checked.
    * @throws {RangeError} the seed is out of range; nothing changes.
    * @throws {Error} the text is no position of this game: the message says why; nothing changes.
    */
