@@ -309,10 +309,8 @@ export class Game {
    * @throws {RangeError} its positions have another size than this module's; nothing changes.
    */
   restore({ seed, actions, states }) {
-    if (
-      states.length !== actions.length + 1 ||
-      states.some((state) => state.length !== this.#state.length)
-    ) {
+    const fits = (state) => state.length === this.#state.length;
+    if (states.length !== actions.length + 1 || !states.every(fits)) {
       throw new RangeError(`this was not saved by a game of ${this.manifest.name}`);
     }
     this.#seed = seed;
