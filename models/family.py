@@ -34,7 +34,7 @@ from .network import (
     check_sizes,
     pool,
 )
-from .shape import NetworkShape, check_member, policy_planes
+from .shape import NetworkShape, check_member, check_shape, policy_planes
 
 
 class Member(NamedTuple):
@@ -157,6 +157,7 @@ def _member_network(
     shape: NetworkShape, channels: int, blocks: int
 ) -> PooledNetwork | VectorNetwork:
     if len(shape.observation) == 3:
+        check_shape(shape)
         policy_planes(shape)
         return PooledNetwork(shape, channels, blocks)
     network = build_network(shape, channels, blocks)
