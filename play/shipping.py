@@ -57,8 +57,8 @@ class Job:
     Attributes:
         name: the beginning of the libraries' names.
         units: the units, by the names of their code.
-        kinds: the kinds of processors; empty: those of the units. What is compiled for a kind from
-            the beginning is a job of its own.
+        kinds: the kinds of processors; empty: those of the units. Networks, whose code is written
+            for one kind, have a job for each.
     """
 
     name: str
