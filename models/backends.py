@@ -41,8 +41,8 @@ def evaluation_of(outputs: Sequence[np.ndarray]) -> Evaluation:
 def _with_normalisation_folded(module: nn.Module) -> nn.Module:
     """A copy in evaluation mode, batch normalisation folded into the convolution before it.
 
-    That is done where one follows the other in a `Sequential`, both are torch's own, because a
-    subclass may compute something else, and the normalisation has running statistics.
+    That is done where one follows the other in a `Sequential` and the normalisation has running
+    statistics. Both must be torch's own classes: a subclass may compute something else.
     """
     module = copy.deepcopy(module).eval().requires_grad_(False)
     for container in list(module.modules()):

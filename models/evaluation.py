@@ -97,7 +97,7 @@ def checked(
     """
     if not isinstance(answer, Evaluation):
         raise ValueError(
-            f"the evaluator {_name_of(evaluator)} answered {type(answer).__name__}: return an "
+            f"the evaluator {_name_of(evaluator)} answered {type(answer).__name__}: return a "
             "ludarium.models.Evaluation(logits, wdl, score) or Evaluation.of_values(logits, values)"
         )
     shapes = ((count, num_actions), (count, 3), (count,))

@@ -34,7 +34,7 @@ from .network import (
     check_sizes,
     pool,
 )
-from .shape import NetworkShape, check_member, policy_planes
+from .shape import NetworkShape, check_member, check_shape, policy_planes
 
 
 class Member(NamedTuple):
@@ -136,7 +136,7 @@ class FamilyNetwork(PolicyValueNetwork):
 
     @torch.no_grad()
     def member(self, shape: NetworkShape, features: Sequence[float]) -> PolicyValueNetwork:
-        """The network of one game, with a copy of the weights.
+        """The network of one game; it has a copy of the weights, and does not learn.
 
         Raises:
             ValueError: no game of this family has this shape and number of features.
@@ -157,6 +157,7 @@ def _member_network(
     shape: NetworkShape, channels: int, blocks: int
 ) -> PooledNetwork | VectorNetwork:
     if len(shape.observation) == 3:
+        check_shape(shape)
         policy_planes(shape)
         return PooledNetwork(shape, channels, blocks)
     network = build_network(shape, channels, blocks)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import onnx
     from torch import nn
 
-#: Operator set of the models; ONNX Runtime supports it from version 1.12 on.
+#: Operator set of `onnx_of`'s models; ONNX Runtime supports it from version 1.12 on.
 _OPSET = 17
 _IR_VERSION = 8
 #: Name of the first axis of input and outputs.

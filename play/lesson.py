@@ -1,4 +1,4 @@
-"""What the page teaches of a game: the rules in three sentences, a picture, a guided first game.
+"""What the page teaches of a game: the rules in short, a picture, a guided first game.
 
 All of it is data, in a file ``lesson.json`` beside the game's ``board.py``; a game of one's own may
 have one too. The learner is ``player_0``.
@@ -68,7 +68,7 @@ def read_lesson(game: Game) -> Lesson | None:
     """The lesson of a game; None without one.
 
     Raises:
-        ValueError: the file is damaged, or has other keys; the message names it.
+        ValueError: the file is damaged, or lacks a key; the message names it.
     """
     path = Path(inspect.getfile(type(game))).with_name("lesson.json")
     if not path.is_file():

@@ -6,8 +6,9 @@
 
 compiles every game with the options that the page offers, and networks, to one library for each set
 of options and kind of processor, in machine/shipped/PLATFORM. Options whose code is the same share
-it. Libraries whose sources have not changed stay. The linker is the package ziglang: pip install
-'ludarium[wasm]'. A set of options takes a minute of one core; all free ones are used.
+it. Libraries whose sources have not changed stay; those of games that are not named are removed.
+The linker is the package ziglang: pip install 'ludarium[wasm]'. A set of options takes a minute of
+one core; all free ones are used.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Job:
     Attributes:
         name: the beginning of the libraries' names.
         units: the units, by the names of their code.
-        kinds: the kinds of processors; empty: those of the units. What is compiled for a kind from
-            the beginning is a job of its own.
+        kinds: the kinds of processors; empty: those of the units. Networks, whose code is written
+            for one kind, have a job for each.
     """
 
     name: str

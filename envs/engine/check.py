@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ludarium.base.messages import quoted, shortened
-from ludarium.machine.compiler import CompileError
 from ludarium.machine.marks import plain
 
 from .hooks import Hook
@@ -225,7 +224,7 @@ class RefusedError(ValueError):
     """A game cannot be compiled."""
 
 
-def compile_error(game: Game, error: CompileError) -> RefusedError:
+def compile_error(game: Game, error: Exception) -> RefusedError:
     """The error to raise for the compiler's: two lines with the function, its place, a remedy."""
     text = _COLOUR.sub("", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]

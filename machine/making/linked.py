@@ -187,7 +187,7 @@ class _PartCompiler(_FlaggedCompiler):
 
 
 class _LeafCompiler(_PartCompiler):
-    """Makes optimised intermediate code, under the promise that arguments never overlap."""
+    """Makes a `LeafLibrary`, under the promise that arguments never overlap."""
 
     library = LeafLibrary
     switched_on = (*_PartCompiler.switched_on, "noalias")

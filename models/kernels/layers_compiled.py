@@ -97,7 +97,11 @@ def block_at(o, outputs):
 def dense(
     rows, x, first, stride, weights, table, scale, layer, sums, trunk, skips, floor, out, at, apart
 ):
-    """Compute a dense layer, from ``rows`` rows of ``x``, ``stride`` apart, to rows of ``out``."""
+    """Compute a dense layer, from ``rows`` rows of ``x``, ``stride`` apart, to rows of ``out``.
+
+    Rows of ``x`` begin at ``first``; rows of ``out`` begin at ``at`` and are ``apart`` apart. For
+    ``trunk`` see ``models.making.block.multiply_rows``.
+    """
     inputs, outputs = layer.inputs, layer.outputs
     row = 0
     while row < rows:

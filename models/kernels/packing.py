@@ -128,7 +128,7 @@ def with_memory_of_its_own(network: PackedNetwork) -> PackedNetwork:
 
 
 def packed(weight: np.ndarray, target: Target, per: int) -> np.ndarray:
-    """Weights [outputs, inputs, taps], padded, in the order of `block`."""
+    """Weights [outputs, inputs, taps], padded, in the order that ``models.making.block`` reads."""
     outputs, inputs, taps = weight.shape
     whole = outputs // target.step * target.step
     parts = []

@@ -18,6 +18,7 @@ export const FORMAT = 4; // format of the modules that these files read
 const NETWORK = "ludarium network"; // the first bytes of a network's file
 const NETWORK_FORMAT = 2;
 const NOT_FINITE = "the network's answers are not finite numbers, so it cannot play";
+const ROUNDING = 1e-3; // a value may leave its range, -1 to 1, by this much
 const PAGE = 65536; // bytes of a step in which a module's memory grows
 const SLICE = 8; // ms that a search by the engine's network runs, about, between two calls of onProgress
 
@@ -137,7 +138,7 @@ export class Game {
    * and then gives the same start as in Python; it seeds `randomAction` and `randomGames`
    * too. `from` is another start: the text of a position, see docs/guide/positions.md; or, in a game
    * that begins with a diagram, an array that tells for each place whether it has the first letter,
-   * see `Diagram` of Python's scenes.
+   * see `Diagram` of Python's scenes; it is not checked.
    * @throws {RangeError} the seed is out of range; nothing changes.
    * @throws {Error} the text is no position of this game: the message says why; nothing changes.
    */
@@ -237,7 +238,10 @@ export class Game {
     return this.#functions.game_score();
   }
 
-  /** A field of the position's record, by its name in the rules: a number, or a copy of its array. */
+  /**
+   * A field of the position's record, by its name in the rules: a number, a BigInt if it has 64
+   * bits, or a copy of its array.
+   */
   field(name) {
     return this.#memory.field("game_states", name);
   }
@@ -302,13 +306,11 @@ export class Game {
 
   /**
    * Restore a game from `save` of the same module.
-   * @throws {RangeError} it is of another module; nothing changes.
+   * @throws {RangeError} its positions have another size than this module's; nothing changes.
    */
   restore({ seed, actions, states }) {
-    if (
-      states.length !== actions.length + 1 ||
-      states.some((state) => state.length !== this.#state.length)
-    ) {
+    const fits = (state) => state.length === this.#state.length;
+    if (states.length !== actions.length + 1 || !states.every(fits)) {
       throw new RangeError(`this was not saved by a game of ${this.manifest.name}`);
     }
     this.#seed = seed;
@@ -339,12 +341,8 @@ export class Game {
     if (last >= 0) this.#memory.bytes("game_before").set(this.#past[this.#past.length - 1]);
     this.#functions.game_view(last);
     const [task, role0, role1, points0, points1] = this.#memory.array("game_facts");
-    return {
-      shown: this.#memory.array("game_shown").slice(),
-      task,
-      roles: [role0, role1],
-      points: [points0, points1],
-    };
+    const shown = this.#memory.array("game_shown").slice();
+    return { shown, task, roles: [role0, role1], points: [points0, points1] };
   }
 
   /** Number of the text of an action, among the `words` of the scene. */
@@ -505,8 +503,8 @@ export class Search {
    * @param {(simulations: number) => any} [run.onProgress] called every few milliseconds, or after
    *   every answer of `evaluate`. If it returns a promise, the search waits for it, so that the
    *   signal or other tasks of its thread have a chance.
-   * @param {ArrayLike<number>} [run.noise] root noise for each action, which a search without its
-   *   own noise (`noise` 0 in the settings) adds to the logits.
+   * @param {ArrayLike<number>} [run.noise] root noise for each action, which Gumbel adds to the
+   *   logits if the setting `noise` is 0; nothing else uses it.
    * @returns {Promise<object>} the results, see `results`, and the number of `evaluations`.
    * @throws {RangeError} a setting is unknown, out of range, or does not fit the memory, or the noise or an answer
    *   of `evaluate` has the wrong form.
@@ -647,6 +645,8 @@ export class Search {
       }
       this.#memory.view("search_settings", name)[0] = number;
     }
+    const { algorithm, noise } = settings;
+    if (algorithm === "puct" && noise > 1) throw new RangeError(`noise is ${noise}; with puct it is at most 1`);
   }
 
   #take({ logits, wdl, score = NaN }) {
@@ -654,13 +654,14 @@ export class Search {
     if (logits?.length !== room.length) {
       throw new RangeError(`the network gave ${logits?.length} logits for ${room.length} actions`);
     }
-    if (wdl?.length !== 3 || !Number.isFinite(wdl[0] - wdl[2])) {
+    if (wdl?.length !== 3 || !(Math.abs(wdl[0] - wdl[2]) <= 1 + ROUNDING)) {
       throw new RangeError(`the network gave the probabilities of win, draw and loss ${wdl}`);
     }
     if (this.#memory.view("search_settings", "score")[0] > 0 && !Number.isFinite(score)) {
       throw new RangeError("the network has no score to play for");
     }
     room.set(logits);
+    if (!room.every(Number.isFinite)) throw new Error(NOT_FINITE);
     this.#memory.array("search_evaluation_wdl").set(wdl);
     this.#memory.array("search_evaluation_score")[0] = score;
   }

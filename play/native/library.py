@@ -42,7 +42,7 @@ def write_library(
 
     Raises:
         ValueError: the folder exists, and is neither empty nor for a library of this game; or it
-            has libraries for other targets.
+            has libraries for other targets; or there is no machine code (``LUDARIUM_CODE=plain``).
         LinkerError: the linker is missing or fails.
         ImportError: numba is not installed.
         OSError: a file cannot be written.

@@ -82,7 +82,7 @@ class Library:
 
     @property
     def prefix(self) -> str:
-        """The beginning of all names, ``ludarium_corso``."""
+        """The beginning of the functions' names, ``ludarium_corso``."""
         return "ludarium_" + re.sub(r"\W", "_", module_name(self.game))
 
     def named(self, text: str) -> str:

@@ -10,11 +10,7 @@ program that runs a module loads into it. The kernels of modules with exact valu
 
 from .linker import LinkerError
 from .memory import Limits
-from .module import (
-    build_module,
-    digest_of,
-    module_name,
-)
+from .module import build_module, digest_of, module_name
 
 __all__ = [
     "Limits",

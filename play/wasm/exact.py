@@ -29,6 +29,7 @@ def build_solver(game: Game) -> bytes:
 
     Raises:
         LinkerError: the linker is missing or fails.
+        ValueError: the rules cannot be compiled; the message says why.
         ImportError: numba is not installed.
     """
     find_zig()  # check before the long compilation

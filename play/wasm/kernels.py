@@ -245,7 +245,7 @@ def search_begin(game, search, canonical):
     """Begin a search from the game's position, with the settings in memory.
 
     The planes of the search then hold its mover's observation; answer them and call
-    `search_advance`. If ``settings.noise`` is 0, ``roots.noise`` is used as it is.
+    `search_advance`. If ``settings.noise`` is 0, Gumbel uses ``roots.noise`` as it is.
 
     Args:
         canonical: 1 for networks, which see the canonical frame and number actions in it; 0 shows

@@ -14,6 +14,7 @@ from typing import Any
 
 from ludarium.base.files import sha256_of
 from ludarium.configs.schema import accepted
+from ludarium.envs.engine.check import compile_error
 from ludarium.envs.engine.compile import sources_of
 from ludarium.envs.engine.description import describe_game
 from ludarium.envs.engine.draw.scene import describe_scene
@@ -72,6 +73,7 @@ def build_module(game: Game, limits: Limits | None = None) -> bytes:
 
     Raises:
         LinkerError: the linker is missing or fails.
+        ValueError: the rules cannot be compiled; the message says why.
         ImportError: numba is not installed.
     """
     find_zig()  # check before the long compilation
@@ -124,11 +126,20 @@ def assemble(
 
     Args:
         about: additional entries of the manifest.
+
+    Raises:
+        LinkerError: the linker fails.
+        ValueError: the rules cannot be compiled; the message says why.
     """
     from .compiler import compile_object  # it brings the compiler
 
     loaded = loaded or {}
-    compiled = compile_object(game, templates, memory, loaded, **given)
+    try:
+        compiled = compile_object(game, templates, memory, loaded, **given)
+    except (ImportError, OSError, MemoryError):
+        raise
+    except Exception as error:  # numba has errors of Python's for what it does not know
+        raise compile_error(game, error) from None
     manifest = _describe(game, templates, memory, loaded) | about
     names = [*manifest["exports"], *manifest["arrays"]]
     return link(compiled, names) + custom_section(SECTION, _as_json(manifest))

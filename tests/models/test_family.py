@@ -187,5 +187,7 @@ def test_shapes_that_no_family_has_are_refused():
         check_member(network_shape(make_game("obelisk")), network_shape(corso))
     with pytest.raises(ValueError, match="one feature"):
         FamilyNetwork(network_shape(corso), 4, 1, 0)
+    with pytest.raises(ValueError, match="some on the board"):
+        FamilyNetwork(NetworkShape((3, 4, 5), 2, (-1, -1)), 4, 1, 1)
     with pytest.raises(ValueError, match="features"):
         family_of(games_of("corso")).member(network_shape(corso), [1.0, 2.0])

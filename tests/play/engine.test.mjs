@@ -189,6 +189,7 @@ test("what does not fit is told, and the next search works", async () => {
     [{ noise: NaN }, /noise is NaN; accepted: a number from 0 to 10/],
     [{ score: 1 }, /score is 1; accepted: a number from 0 to below 1/],
     [{ c_puct: 0 }, /c_puct is 0; accepted: a number above 0, up to 100/],
+    [{ algorithm: "puct", noise: 1.5 }, /noise is 1.5; with puct it is at most 1/],
   ];
   for (const [settings, message] of cases) {
     await assert.rejects(search.run(settings, { evaluate }), message);
@@ -197,6 +198,8 @@ test("what does not fit is told, and the next search works", async () => {
     [{ logits: [0, 0], wdl: equal.wdl }, /2 logits for 9 actions/],
     [{ logits: equal.logits, wdl: [NaN, 0, 0] }, /win, draw and loss NaN,0,0/],
     [{ logits: equal.logits, value: 0 }, /win, draw and loss undefined/],
+    [{ logits: equal.logits, wdl: [2, 0, 0] }, /win, draw and loss 2,0,0/],
+    [{ logits: Array(9).fill(NaN), wdl: equal.wdl }, /answers are not finite numbers/],
   ];
   for (const [answer, message] of answers) {
     await assert.rejects(search.run({}, { evaluate: () => answer }), message);
@@ -216,20 +219,8 @@ test("what does not fit is told, and the next search works", async () => {
 
 test("a level plays the same move with the same seed, and no other with other parameters", async () => {
   const { search } = engine.newGame();
-  const strongest = {
-    simulations: 32,
-    temperature: 0,
-    max_value_loss: 0,
-    logit_noise: 0,
-    win_detection_prob: 1,
-  };
-  const weak = {
-    ...strongest,
-    temperature: 5,
-    max_value_loss: 2,
-    logit_noise: 40,
-    win_detection_prob: 0,
-  };
+  const strongest = { simulations: 32, temperature: 0, max_value_loss: 0, logit_noise: 0, win_detection_prob: 1 };
+  const weak = { ...strongest, temperature: 5, max_value_loss: 2, logit_noise: 40, win_detection_prob: 0 };
   const move = async (params, seed) => (await search.playLevel(params, seed, { evaluate })).action;
   const best = (await search.run({ simulations: 32 }, { evaluate })).action;
   const moves = new Set();

@@ -35,6 +35,7 @@ from ludarium.play.wasm import (
     linker,
     module_name,
 )
+from ludarium.play.wasm.module import assemble
 from ludarium.play.wasm.network import network_content
 from ludarium.training.agents.checkpoints import fitting_agent
 from ludarium.training.agents.network import NetworkAgent
@@ -323,6 +324,16 @@ def test_a_missing_linker_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linker.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(LinkerError, match=r"pip install 'ludarium\[wasm\]'"):
         build_module(TicTacToe())
+
+
+def test_rules_that_cannot_be_compiled_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("Failed in nopython mode\nno such thing\n<function step at 0x7f00>")
+
+    monkeypatch.setattr("ludarium.play.wasm.compiler.compile_object", refuse)
+    told = r"the rules of tictactoe cannot be compiled \(step\): no such thing"
+    with pytest.raises(ValueError, match=told):
+        assemble(TicTacToe(), kernels, {}, {})
 
 
 def test_a_linker_keeps_its_files_where_this_package_does(

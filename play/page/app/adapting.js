@@ -8,7 +8,7 @@
 import { recall, remember } from "./dom.js";
 
 const GRID = 10; // step in Elo points
-const MARGIN = 600; // Elo points by which the grid exceeds the ladder's ends
+const MARGIN = 600; // Elo points by which the grid at least exceeds the ladder's ends
 const PRIOR_SPREAD = 400; // standard deviation in Elo points
 const DRIFT = 25; // standard deviation of a person's change in a game
 const NATURAL = Math.log(10) / 400; // factor from Elo points to the exponent

@@ -48,7 +48,7 @@ function lead(session, value) {
   const by = chance(Math.abs(value));
   if (by === chance(0)) return { words: "even", mark: by };
   const leader = value > 0 ? 0 : 1;
-  const words = `${playerName(session, leader)} wins with a chance of ${by}`;
+  const words = `chance to win for ${playerName(session, leader)} ${by}, a draw counted as half`;
   return { words, mark: leader === 0 ? `◂ ${by}` : `${by} ▸` };
 }
 
