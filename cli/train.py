@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "game",
         metavar="GAME",
         nargs="?",
-        help=f"one of {', '.join(GAMES)}; none: resume the run in --folder",
+        help=f"one of {', '.join(GAMES)}; none: that of --config, or resume the run in --folder",
     )
     add_configuration(parser)
     parser.add_argument(
@@ -165,21 +165,26 @@ def choose_config(
 
 def run(given: argparse.Namespace) -> Result:
     """Train."""
-    settings = read_settings(given)
-    if given.game is not None:
-        config, label = choose_config(given.game, given.config, settings, given.algorithm)
+    settings, game = read_settings(given), given.game
+    if game is None and given.config is not None:
+        game = load_config(given.config).game
+    if game is not None:
+        config, label = choose_config(game, given.config, settings, given.algorithm)
     from ludarium.training.run import train_in
     from ludarium.training.runs.folder import RunFolder
     from ludarium.training.runs.start import start_settings
 
-    if given.game is None:
+    if game is None:
         begun = None if given.folder is None else RunFolder(given.folder).begun()
         if given.folder is not None and begun is None:
             raise ValueError(
                 f"{quoted(given.folder)} holds no run to go on with: give a GAME to begin one"
             )
-        if begun is None or given.config is not None or given.algorithm is not None:
-            raise ValueError("give a GAME to train, or only the --folder of a run to resume it")
+        if begun is None or given.algorithm is not None:
+            raise ValueError(
+                "give a GAME to train, a --config that names one, or only the --folder of a run to "
+                "resume it"
+            )
         config, label = apply_settings(begun, settings), ""
     folder = RunFolder(given.folder or Path("runs") / label, given.restart)
     if given.start is not None:

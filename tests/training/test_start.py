@@ -123,6 +123,9 @@ def test_the_command_takes_the_agents_network_and_plays_no_bootstrap(tmp_path, t
     assert config.bootstrap.positions == 0
     assert main([*command, *settings]) == 0, "the same command resumes"
     assert "finished: iteration 1," in capsys.readouterr().out
+    of_file = ["train", "--config", str(folder / "config.yaml"), "--folder", str(folder)]
+    assert main(of_file) == 0, "the configuration names the game"
+    assert "finished: iteration 1," in capsys.readouterr().out
 
 
 def test_the_command_goes_on_where_the_agent_is_gone(tmp_path, teacher, capsys):
@@ -149,7 +152,7 @@ def test_without_a_game_there_must_be_a_run(tmp_path, monkeypatch, teacher, caps
     shutil.copytree(teacher, tmp_path / "run")
     monkeypatch.chdir(tmp_path)
     assert main(["train", *arguments]) == 2
-    assert "give a GAME to train, or only the --folder of a run" in capsys.readouterr().err
+    assert "give a GAME to train, a --config that names one, or" in capsys.readouterr().err
     assert [item.name for item in tmp_path.iterdir()] == ["run"]
 
 

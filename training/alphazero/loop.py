@@ -189,7 +189,7 @@ class AlphaZero:
         if not self.actors.restore(state.arrays):
             self.run.progress.say(
                 "new games are begun: the saved ones do not fit, for example because they were "
-                "played on another device"
+                "played on another device, or with other fields of a sample"
             )
         self.actors.publish(self._weights())
 
