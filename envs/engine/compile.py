@@ -120,8 +120,8 @@ def unit_of(templates: ModuleType, game: Game) -> Unit:
 def recipe_of(templates: ModuleType, game: Game) -> Recipe:
     """What the kernels of a template module for one game are made of.
 
-    Functions that say what people see are filled in where the module says ``NEEDS_VIEW``. The
-    others are compiled as a `leaf`: their arguments never overlap.
+    Hooks with ``is_seen`` are filled in where the module says ``NEEDS_VIEW``. The others are
+    compiled as a `leaf`: their arguments never overlap.
     """
     needs_view = getattr(templates, "NEEDS_VIEW", False)
     parts: list[tuple[str, str, str, Mark]] = []
