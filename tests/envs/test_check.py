@@ -117,7 +117,7 @@ def _in_spec(given: str) -> Change:
         ("max_plies=CELLS", "max_plies=None", "max_plies is None; it must be an integer"),
         ('    name = "tictactoe"\n', "", "TicTacToe lacks class attributes of a game: name"),
         ('name = "tictactoe"', 'name = "t"\n    view = rules', "has a module view; give its f"),
-        ('name = "tictactoe"', "name = None", "has the name None; a name is lower-case letters"),
+        ('name = "tictactoe"', "name = None", "has the name None; a name is a letter a-z"),
         ('name = "tictactoe"', 'name = "tic-tac-toe"', "has the name 'tic-tac-toe'; a name is"),
         (
             "max_score=1",
