@@ -166,7 +166,7 @@ class Aside:
     """The lower part of a tall picture, which a program with a wide window may put at the right.
 
     Attributes:
-        top: where it begins, in user units; all slots from there on belong to it.
+        top: the y at which it begins, in user units; all slots with this y or more belong to it.
         ground: SVG elements that are always there.
     """
 
