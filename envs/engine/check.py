@@ -135,7 +135,7 @@ def _faults_of_clock(game: Game, spec: Spec) -> Iterator[str]:
 
 
 def _faults_of_texts(title: str, texts: Any) -> Iterator[str]:
-    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         yield f"{title} is {quoted(texts)}; it must be a list of texts"
 
 

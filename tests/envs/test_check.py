@@ -153,7 +153,7 @@ def _in_spec(given: str) -> Change:
             "max_score is 1, but its rules have neither score nor points",
         ),
         ("max_score=1", "words=7", "words is 7; write Texts(texts) or Texts(texts, function)"),
-        ("max_score=1", "words=Texts(7)", "words is 7; it must be a list of texts"),
+        ("max_score=1", "words=Texts('ab')", "words is 'ab'; it must be a list of texts"),
         ("max_score=1", "tasks=Texts(())", "tasks is empty; it must have a text"),
         ('("{0} is taken",)', "()", "reasons is empty; it must have a text"),
         ("max_score=1", "view_tables={}", "view_tables is {}; make it with"),
