@@ -75,7 +75,7 @@ def _specialise_by_name(templates: str, game: Game) -> Kernels:
 
 
 def compile_in_background(game: Game) -> None:
-    """Compile what `specialise` was asked for, of a game, and has no code; the caller goes on."""
+    """Load or compile what `specialise` was asked for of a game; the caller goes on meanwhile."""
     key = type(game), repr(game.options)
     with _is_specialising:
         units = [unit for (_, *given), (unit, _) in _specialised.items() if (*given,) == key]
