@@ -248,6 +248,8 @@ class BoardGameEnv(AECEnv):
             ValueError: the action is not legal (the message names it and says why), or is not
                 ``None`` for an agent whose game is over. Nothing is changed.
             gymnasium.error.ResetNeeded: the game has not begun, or all agents are done.
+            ImportError: the window of ``render_mode="human"`` needs packages that are not
+                installed; the action has been played.
         """
         self._current()
         if not self.agents:
@@ -442,6 +444,7 @@ class GuardedBoardGameEnv(BoardGameEnv):
         Raises:
             AssertionError: the action is not in the action space, or `reset` was never called.
             ValueError: the agent's game is over, and the action is in the action space.
+            ImportError: as for `BoardGameEnv.step`.
         """
         if self._position is None:
             EnvLogger.error_step_before_reset()

@@ -78,6 +78,7 @@ class BatchEnv:
     Raises:
         ValueError: no such game, or an option or argument out of its range.
         TypeError: no such option, or options beside a `Game`.
+        FileNotFoundError: an option is the path of a file that does not exist.
     """
 
     observations: np.ndarray

@@ -41,6 +41,7 @@ def make(
     Raises:
         ValueError: no such game, option value or render mode, or ``canonical`` is not a flag.
         TypeError: no such option.
+        FileNotFoundError: an option is the path of a file that does not exist.
     """
     return GuardedBoardGameEnv(make_game(name, **options), render_mode, canonical)
 

@@ -24,7 +24,8 @@ is the number of actions.
 
 States, observations and actions are also OpenSpiel's structs: that of a state or an observation is
 JSON with the position as text, that of an action has the move, such as ``{"move": "c3"}``.
-``new_initial_state`` takes the struct of a state.
+``new_initial_state`` takes the struct of a state. A chance node is no position: the structs of its
+state and observation raise ``ValueError``.
 
 This module needs ``open_spiel``; nothing else in `ludarium.envs` does.
 """
@@ -85,6 +86,7 @@ class SpielGame(pyspiel.Game):
     Raises:
         ValueError: a value that an option or ``canonical`` does not accept, or ``position`` is
             no position to play on from.
+        FileNotFoundError: an option is the path of a file that does not exist.
     """
 
     game_class: ClassVar[type[Game]]
@@ -192,8 +194,7 @@ class SpielState(pyspiel.State):
         return [(digit, 1 / count) for digit in range(count)]
 
     def _legal_actions(self, player: int) -> list[int]:
-        legal = self._started().legal_actions.tolist()
-        return sorted(self._in_frame(action) for action in legal)
+        return sorted(map(self._in_frame, self._started().legal_actions.tolist()))
 
     def _apply_action(self, action: int) -> None:
         if self._position is not None:

@@ -249,7 +249,7 @@ def make_opponents(
         handle: for a `Player`, see `FromPlayer`.
 
     Raises:
-        ImportError: no installed package makes agents.
+        ImportError: no installed package makes agents, or the agent needs one that is missing.
         ValueError: the value is no opponent, or plays another game; or a name means no agent.
         FileNotFoundError: there is no agent in the folder, or no file, that the name means.
     """
@@ -292,6 +292,9 @@ def restarted(
         made: what `make_opponents` returned for it.
         game, handle: as for `make_opponents`.
         random: the seed is drawn from it.
+
+    Raises:
+        ImportError, ValueError, FileNotFoundError: as for `make_opponents`.
     """
     if not isinstance(opponent, str) or opponent == "random":
         return made

@@ -185,6 +185,7 @@ def make_game(name: str, /, **options: Any) -> Game:
     Raises:
         ValueError: no such game, or a value that an option does not accept.
         UnknownOptionError: no such option; it is a TypeError and a ValueError.
+        FileNotFoundError: an option is the path of a file that does not exist.
     """
     return _shared(find_game(name), options)
 
@@ -201,6 +202,7 @@ def make_stored_game(name: str, stored: Any, /, **given: Any) -> Game:
     Raises:
         ValueError: as for `make_game`, or an option in the file is a path, or ``stored`` is not a
             mapping by name.
+        FileNotFoundError: an option in ``given`` is the path of a file that does not exist.
     """
     game_class = find_game(name)
     return _shared(game_class, check_stored(game_class.option_list, stored) | given)
@@ -225,6 +227,7 @@ def as_game(game: str | Game, options: dict[str, Any]) -> Game:
     Raises:
         ValueError: as for `make_game`, or ``game`` is neither.
         UnknownOptionError: no such option; a `Game` takes none.
+        FileNotFoundError: as for `make_game`.
     """
     if isinstance(game, str):
         return make_game(game, **options)

@@ -86,8 +86,9 @@ class BoardGameVecEnv(VecEnv):
 
     Raises:
         ValueError: an argument out of its range, or an opponent that cannot be made.
-        ImportError: the opponent needs the training package, which is not installed.
-        FileNotFoundError: see `ludarium.envs.opponents.make_opponents`.
+        TypeError: no such option, or options beside a `Game`.
+        ImportError: the opponent needs a package that is not installed.
+        FileNotFoundError: there is no file, or no agent, where an option or the opponent names one.
     """
 
     def __init__(

@@ -90,7 +90,7 @@ class SingleAgentEnv(gymnasium.Env):
             `refusal`; ``"raise"`` raises a ``ValueError`` and changes nothing. Any other value
             always raises one.
         render_mode, canonical: as for `BoardGameEnv`; opponents play in the board's own frame, but
-            `FromArrays` in the environment's.
+            `FromArrays` and other `Opponents` in the environment's.
         **options: the game's options, if it is given by name.
 
     Attributes:
@@ -100,8 +100,9 @@ class SingleAgentEnv(gymnasium.Env):
 
     Raises:
         ValueError: an argument out of its range, or an opponent that cannot be made.
-        ImportError: the opponent needs the training package, which is not installed.
-        FileNotFoundError: see `ludarium.envs.opponents.make_opponents`.
+        TypeError: no such option, or options beside a `Game`.
+        ImportError: the opponent needs a package that is not installed.
+        FileNotFoundError: there is no file, or no agent, where an option or the opponent names one.
     """
 
     metadata = BoardGameEnv.metadata
@@ -148,6 +149,7 @@ class SingleAgentEnv(gymnasium.Env):
                 changed. Or the opponent chose an illegal action, or 1,000 games in a row ended
                 before the agent's first turn; then only another `reset` can continue.
             gymnasium.error.Error: ``seed`` is not an ``int`` from 0 on; nothing is changed.
+            ImportError: as for `BoardGameEnv.step`, which plays the opponent's actions.
         """
         starts = starts_in(self.game, options)  # refused before anything changes
         super().reset(seed=seed)
@@ -181,6 +183,7 @@ class SingleAgentEnv(gymnasium.Env):
                 and ``illegal="raise"``; then nothing has changed. Or the opponent chose an illegal
                 action; then only `reset` can continue.
             gymnasium.error.ResetNeeded: the game is over or has not begun.
+            ImportError: as for `BoardGameEnv.step`.
         """
         if self._is_over:
             raise ResetNeeded("the game is over or has not begun: call reset() first")

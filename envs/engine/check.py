@@ -42,7 +42,7 @@ def fault_of_class(game_class: type[Game]) -> str | None:
     if absent:
         return f"lacks class attributes of a game: {', '.join(absent)}"
     if not isinstance(game_class.name, str) or not NAME.fullmatch(game_class.name):
-        return f"has the name {quoted(game_class.name)}; a name is lower-case letters, digits and _"
+        return f"has the name {quoted(game_class.name)}; a name is a letter a-z, then a-z, 0-9 or _"
     if type(game_class.version) is not int or game_class.version < 0:
         return f"has version {quoted(game_class.version)}; a version is 0, 1, 2, ..."
     if isinstance(game_class.view, ModuleType):
@@ -134,7 +134,7 @@ def _faults_of_clock(game: Game, spec: Spec) -> Iterator[str]:
 
 
 def _faults_of_texts(title: str, texts: Any) -> Iterator[str]:
-    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         yield f"{title} is {quoted(texts)}; it must be a list of texts"
 
 

@@ -75,7 +75,7 @@ def _specialise_by_name(templates: str, game: Game) -> Kernels:
 
 
 def compile_in_background(game: Game) -> None:
-    """Compile what `specialise` was asked for, of a game, and has no code; the caller goes on."""
+    """Load or compile what `specialise` was asked for of a game; the caller goes on meanwhile."""
     key = type(game), repr(game.options)
     with _is_specialising:
         units = [unit for (_, *given), (unit, _) in _specialised.items() if (*given,) == key]
@@ -120,8 +120,8 @@ def unit_of(templates: ModuleType, game: Game) -> Unit:
 def recipe_of(templates: ModuleType, game: Game) -> Recipe:
     """What the kernels of a template module for one game are made of.
 
-    Functions that say what people see are filled in where the module says ``NEEDS_VIEW``. The
-    others are compiled as a `leaf`: their arguments never overlap.
+    Hooks with ``is_seen`` are filled in where the module says ``NEEDS_VIEW``. The others are
+    compiled as a `leaf`: their arguments never overlap.
     """
     needs_view = getattr(templates, "NEEDS_VIEW", False)
     parts: list[tuple[str, str, str, Mark]] = []

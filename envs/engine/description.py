@@ -12,7 +12,7 @@ def describe_game(game: Game) -> dict[str, Any]:
 
     Returns:
         - ``game``, ``title``, ``credit``, ``version``, ``options``: which game it is;
-        - ``max_score``: largest final lead in points, 0 if the game counts none;
+        - ``max_score``: largest final lead, 0 if there is none, or only an estimate of it;
         - ``observation``: its ``shape``, ``dtype``, and a name for each plane or feature
           (``names``);
         - ``actions``: ``names`` by number, and ``notation``, a sentence on how their text differs

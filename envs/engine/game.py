@@ -180,6 +180,7 @@ class Game(ABC):
 
     Raises:
         UnknownOptionError: there is no such option.
+        FileNotFoundError: an option is the path of a file that does not exist.
         ValueError: an option does not accept its value, or the class, its spec or a function has a
             fault; the message says which.
     """
@@ -266,7 +267,8 @@ class Game(ABC):
         result of `Position.action_to_text` for one of the actions.
 
         Raises:
-            ValueError: the text is malformed; the message names it and says why.
+            ValueError: the text is malformed, or means no action here; the message names it and
+                says why.
         """
         for action in range(self.num_actions):
             if position.action_to_text(action) == text:

@@ -32,8 +32,8 @@ _HOOKS = {hook.name: hook for hook in HOOKS}
 _NOTHING = 777.0  # marks entries of an observation that nothing has written
 _UNWRITTEN = -777  # marks slots that the view has not written
 _IN_FULL = 3  # games whose views and texts are checked too, and that compiled code replays
-_MOST_SYMMETRIES = 32  # that are tested, the identity among them; each other in a game or more
-_IMAGES = 16  # about so many games in all, if there are fewer: a wrong one may fit one by chance
+_MOST_SYMMETRIES = 32  # tested symmetries, with the identity; each other one in a game or more
+_IMAGES = 16  # games that few symmetries share: a wrong one may fit a single game by chance
 #: Folders whose lines in a traceback are not the game's.
 _FOREIGN = tuple(Path(file).parent for file in (np.__file__, __file__))
 
@@ -356,7 +356,10 @@ class _Check:
         self._expect(not is_whole or (counts >= 0).all(), "events below 0", "events counts below 0")
 
     def _read_texts(self, states: np.ndarray, mask: np.ndarray) -> None:
-        """Check that texts of legal actions read back, and that all else has a text."""
+        """Check that texts of legal actions read back, and that the board has a text and a picture.
+
+        Some illegal actions must have a text and a reason.
+        """
         game = self.game
         try:
             position = Position.of_state(game, states)
@@ -534,7 +537,10 @@ class _Check:
             progress.advance()
 
     def _check_turn(self, symmetries: Symmetries) -> None:
-        """Check that the canonical turn commutes with every symmetry."""
+        """Check that the canonical turn commutes with every symmetry.
+
+        That of the actions is checked only where all positions number them alike.
+        """
         turn = self.game.canonical_turn
         if turn is None:
             return

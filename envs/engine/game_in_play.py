@@ -20,7 +20,8 @@ class GameInPlay:
             row of its position in the ``states`` that it is made with.
         seat: which player the agent is, 0 or 1.
         seed: seed of the game's start; 0 where the start is not random, or its seed is not known.
-        start: the text of the position that the game began at; None at the game's start.
+        start: the text of the position that the game began at; None at the game's start, or where
+            the moves before are not known (`games_from`).
         forfeited_by: the player, 0 or 1, who lost the game although by the rules it goes on, by an
             illegal action or by resigning; else None.
         notes: what the agent says of its moves, by the number of actions before each; records of
@@ -88,7 +89,7 @@ class GameInPlay:
 
 
 def games_from(game: Game, states: np.ndarray) -> list[GameInPlay]:
-    """Games that begin at positions, structured array [N], each seen by its player to move."""
+    """Games in positions, structured [N], by unknown moves; each is seen by its player to move."""
     return [
         GameInPlay(game, number, int(state["mover"]), 0, states, [])
         for number, state in enumerate(states)

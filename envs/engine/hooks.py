@@ -29,7 +29,8 @@ class Hook:
         arguments: the arguments' names.
         does: what it does or returns, in words.
         default: the function that replaces a missing one; None if the game must have one.
-        is_seen: it only says what people see: kernels of templates with ``NEEDS_VIEW`` call it.
+        is_seen: it shows a position to people, or reads one from them: only kernels of templates
+            with ``NEEDS_VIEW`` call it.
         given: how a game gives it, for people; empty if it is a function of the rules.
     """
 

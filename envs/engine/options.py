@@ -16,8 +16,8 @@ class UnknownOptionError(TypeError, ValueError):
     """A game has no such option.
 
     It is a ``TypeError`` in Python's own words, because libraries try keyword arguments and look
-    for these, and a ``ValueError`` too, because the name may come from a file. ``args`` are two
-    texts: what is wrong with what is accepted, and what Python would say.
+    for these, and a ``ValueError`` too, because the name may come from a file. ``args`` of one from
+    `check_options` are two texts: what is wrong and what is accepted, and what Python would say.
     """
 
     def __str__(self) -> str:

@@ -128,8 +128,7 @@ def read_record_file(
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it holds neither a record nor a text, cannot be read, or is too large; or
-            ``start`` is no position.
+        ValueError: it holds neither a record nor a text, cannot be read, or is too large.
     """
     name = named(path)
     content = read_regular_file(path, _LARGEST_FILE, "a game record")
@@ -184,14 +183,14 @@ def check_record(
         game = game_class(**check_stored(game_class.option_list, record["options"]))
     except ValueError as error:
         raise ValueError(f"{what}: {shortened(str(error), 350)}") from None
+    start = record.get("position")
     try:
-        starts = starts_in(game, record)
+        starts = None if start is None else starts_in(game, {"position": [start]})
     except ValueError as error:
         raise ValueError(f"position of {what}: {shortened(str(error), 350)}") from None
     position = game.start(seed) if starts is None else starts[0].copy()
     actions = _play(position, record, 1, what)
-    forfeit = _forfeit(position, record, what)
-    return RecordedGame(game, seed, record.get("position"), actions, forfeit)
+    return RecordedGame(game, seed, start, actions, _forfeit(position, record, what))
 
 
 def _forfeit(position: Position, record: Mapping[str, Any], what: str) -> Forfeit | None:

@@ -220,10 +220,10 @@ def _show_landing_places(tables, view, state, shown):
 
 @rule
 def _build_towers(tables, view, state, shown):
-    """Put the blocks of the log on the towers, in order.
+    """Put the blocks of the log on towers that were empty, in order.
 
     The first slot of each cube then has the number of its block in the log, from 1 on, or 0; the
-    columns have their heights and the colours of their highest cubes.
+    columns have the heights that these blocks reach and the colours of their highest cubes.
     """
     for number in range(int(state.logged)):
         owner = int(state.log[number]) % 2
@@ -299,8 +299,9 @@ def _paint(view, state, shown):
                     shown[cube] = ROD
             column_slot = COLUMNS * owner + column
             colour = int(shown[HIGHEST + column_slot]) - 1
-            if colour >= 0 and view.is_dark[colour]:
-                shown[HEIGHTS + column_slot] += len(view.rank) + 1
+            light = len(view.rank) + 1 if colour >= 0 and view.is_dark[colour] else 0
+            # The log of a position that was read from a text lacks blocks, and so their heights.
+            shown[HEIGHTS + column_slot] = int(state.heights[owner, column]) + light
 
 
 @rule

@@ -117,7 +117,7 @@ def _in_spec(given: str) -> Change:
         ("max_plies=CELLS", "max_plies=None", "max_plies is None; it must be an integer"),
         ('    name = "tictactoe"\n', "", "TicTacToe lacks class attributes of a game: name"),
         ('name = "tictactoe"', 'name = "t"\n    view = rules', "has a module view; give its f"),
-        ('name = "tictactoe"', "name = None", "has the name None; a name is lower-case letters"),
+        ('name = "tictactoe"', "name = None", "has the name None; a name is a letter a-z"),
         ('name = "tictactoe"', 'name = "tic-tac-toe"', "has the name 'tic-tac-toe'; a name is"),
         (
             "max_score=1",
@@ -153,7 +153,7 @@ def _in_spec(given: str) -> Change:
             "max_score is 1, but its rules have neither score nor points",
         ),
         ("max_score=1", "words=7", "words is 7; write Texts(texts) or Texts(texts, function)"),
-        ("max_score=1", "words=Texts(7)", "words is 7; it must be a list of texts"),
+        ("max_score=1", "words=Texts('ab')", "words is 'ab'; it must be a list of texts"),
         ("max_score=1", "tasks=Texts(())", "tasks is empty; it must have a text"),
         ('("{0} is taken",)', "()", "reasons is empty; it must have a text"),
         ("max_score=1", "view_tables={}", "view_tables is {}; make it with"),

@@ -608,9 +608,9 @@ def test_a_game_lost_by_an_illegal_action_is_over_in_its_record_too(
 
 def test_a_resigned_game_is_over_when_it_is_read_again() -> None:
     record = {"game": "corso", "version": 0, "options": {"size": 3}, "seed": 0, "moves": ["b2"]}
-    env = from_record(record | {"result": [-1, 1]})
+    env = from_record(record | {"result": [-1, 1]}, render_mode="svg")
     assert (env.rewards, env.terminations["player_0"]) == ({"player_0": -1, "player_1": 1}, True)
-    assert env.to_record()["result"] == [-1, 1]
+    assert (env.to_record()["result"], env.render().count("player_0 has resigned")) == ([-1, 1], 2)
     assert not any(from_record(record | {"result": [0, 0]}).terminations.values())
 
 

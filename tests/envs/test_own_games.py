@@ -178,7 +178,7 @@ def test_a_class_that_clashes_or_is_incomplete_is_not_registered() -> None:
     for changes, message in (
         ({"name": "corso"}, "'corso' is the game ludarium.envs.corso.board.Corso already, version"),
         ({"version": 1}, "'tictactoe' is the game .* already, version 0"),
-        ({"name": "Tic Tac"}, "has the name 'Tic Tac'; a name is lower-case"),
+        ({"name": "Tic Tac"}, "has the name 'Tic Tac'; a name is a letter"),
         ({"name": "other", "version": "1"}, "has version '1'"),
     ):
         with pytest.raises(ValueError, match=message):

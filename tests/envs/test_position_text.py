@@ -124,6 +124,7 @@ def test_the_pile_of_obelisk_decides_the_text() -> None:
     blue = game.action_names.index("choose blue-w")
     assert (whole.mask[blue], chosen.mask[blue]) == (1, 0)
     assert after(whole, "choose blue-w").text == chosen.text
+    assert whole.slots()[[at for _, at in game.drawn_scene.rows[1].places]].tolist() == [0, 2, 2]
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ def test_illegal_moves_of_variations_are_named(variations: dict[str, Any], said:
         ({"seed": "7"}, "seed of the game record is '7'"),
         ({"seed": True}, "seed of the game record is True"),
         ({"seed": None}, "seed of the game record is None"),
+        ({"position": ["- 0"]}, "position of the game record: a position is written as a text"),
         ({"moves": "b2"}, "moves of the game record are 'b2'"),
         ({"moves": None}, "moves of the game record are None"),
         ({"moves": {"b2": 1}}, "moves of the game record are {'b2': 1}"),

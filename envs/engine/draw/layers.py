@@ -49,8 +49,8 @@ HEATS = ("policy", "visits", "values")
 _LISTED = 4  # at most so many actions without a place are listed
 _LINE = 34.0
 
-#: How layers look, as values of JSON: the page draws them from what its scene has of this. Lengths
-#: are shares of a disc's radius where nothing else is said.
+#: How layers look, as values of JSON: a game's scene has a copy, by which the page draws them.
+#: Lengths are shares of a disc's radius where nothing else is said.
 LOOK: dict[str, Any] = {
     "dark": DARK,
     "light": LIGHT,
@@ -281,7 +281,7 @@ def _owners(position: Position, given: Any, spots: np.ndarray) -> list[str]:
     """A square on each cell of player_0, a diamond on player_1's; larger for surer owners."""
     game = position.game
     if not game.has_owners or game.action_places is None:
-        raise ValueError(f"cells of {game.name} have no owners, so there is no layer 'ownership'")
+        raise ValueError(f"no layer 'ownership': cells of {game.name} have no owners or no places")
     if given is None:
         given = position.owners()
     owners = _numbers(position, "ownership", given, game.planes_shape[1])

@@ -175,9 +175,13 @@ def size_of(svg: str) -> tuple[float, float]:
 
 
 def with_result(svg: str, told: str) -> str:
-    """A picture of a position with a sentence on how the game ended, in place of the players."""
+    """A picture of a position with a sentence on how the game ended, in place of the players.
+
+    The description for screen readers begins with it.
+    """
     bar = f'<rect x="8" y="8" width="{WIDTH - 16:g}" height="{HEAD - 16:g}" rx="10" fill="{GOLD}"/>'
     text = fitted_text(WIDTH / 2, HEAD / 2, told, 30, INK, WIDTH - 40)
+    svg = svg.replace("<desc>", f"<desc>{escape(told)}; ", 1)
     return "\n".join([svg.removesuffix("</svg>"), bar, text, "</svg>"])
 
 

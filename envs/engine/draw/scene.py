@@ -166,7 +166,7 @@ class Aside:
     """The lower part of a tall picture, which a program with a wide window may put at the right.
 
     Attributes:
-        top: where it begins, in user units; all slots from there on belong to it.
+        top: the y at which it begins, in user units; all slots with this y or more belong to it.
         ground: SVG elements that are always there.
     """
 
@@ -241,7 +241,7 @@ def scene_document(position: Position, last_action: int | None, before: Position
     elements += [*scene.ground, *beside, *filter(None, drawn)]
     line = scene.bottom + FOOT / 2
     told = "" if last_action is None else _last_ply(position, last_action, before)
-    # Both get smaller where they must, the note only while it has half of the line.
+    # Both get smaller where they must; the note has room for half of the line at least.
     told_width, note_width = (WIDE * SMALL_TEXT * len(text) for text in (told, scene.note))
     note_room = max(WIDTH - 40 - told_width, WIDTH / 2 - 20)
     told_room = WIDTH - 40 - min(note_width, note_room)
