@@ -281,8 +281,8 @@ def play_contest(
 ) -> Contest:
     """Play a contest, or the rest of one in a folder.
 
-    The same arguments give the same games, whatever was interrupted and on however many cores,
-    unless an agent's moves depend on time.
+    The same arguments give the same games, whatever was interrupted and on however many cores, if
+    the moves of each agent follow from its seed.
 
     Args:
         game: the rules.

@@ -301,7 +301,7 @@ class BatchEnv:
             starts: N positions, of which these games take theirs; None: the start of the game.
 
         Raises:
-            ValueError: a game's number is wrong, or there are not K seeds.
+            ValueError: a game's number is wrong, a seed is negative, or there are not K seeds.
         """
         games = self._numbers("games", games)
         if seeds is not None:

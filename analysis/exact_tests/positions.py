@@ -155,9 +155,9 @@ def make_exact_test(
 ) -> ExactTest:
     """Positions of played games with exact results; the same arguments give the same positions.
 
-    Only an agent whose moves depend on time may change that. The agent is restarted. Games start
-    with up to 6 random plies, so that they differ, and at most 4 positions are taken from each,
-    drawn from all that qualify.
+    That needs an agent whose moves follow from its seed. The agent is restarted. Games start with
+    up to 6 random plies, so that they differ, and at most 4 positions are taken from each, drawn
+    from all that qualify.
 
     Args:
         game: the rules.
