@@ -116,10 +116,11 @@ _TYPES = {
 
 
 class MisfitError(ValueError):
-    """Data of a wrong type.
+    """Data that does not fit the type asked for.
 
     Attributes:
-        key: the outermost object's key whose value misfits, or that is missing; empty for none.
+        key: the outermost object's key whose value misfits, or that is missing or unknown; empty
+            for none.
     """
 
     def __init__(self, message: str, key: str) -> None:
@@ -153,7 +154,7 @@ def load_json(text: str | bytes, what: str, kind: Any = Any) -> Any:
 
     Raises:
         ValueError: it is not JSON, is nested too deeply, has a key twice, or a number that is not
-            finite or has more than 40 digits.
+            finite or has more than 40 digits in a row.
         MisfitError: it is not of this kind; the message names the place and the value.
     """
     described = _described(kind)
@@ -222,7 +223,10 @@ def _misfit(
 
 
 def _accepted(kind: inspect.Type, steps: list[tuple[str, str]]) -> list[Any]:
-    """The values that a type accepts at a place; each step is a field's name or a list's index."""
+    """The values that a type lists for a place, if it does.
+
+    Each step is a field's name or a list's index.
+    """
     if isinstance(kind, inspect.UnionType):
         return [value for each in kind.types for value in _accepted(each, steps)]
     if not steps:

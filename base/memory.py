@@ -12,9 +12,8 @@ import numpy as np
 _Value = TypeVar("_Value")
 
 _SYSTEM = Path("/proc/meminfo")
-_CONTAINER = Path(
-    "/sys/fs/cgroup"
-)  # limits of the container, if this process is in one (cgroup v2)
+#: Limits of the container, if this process is in one (cgroup v2).
+_CONTAINER = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> float:

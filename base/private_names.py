@@ -13,7 +13,7 @@ class PrivateNames:
 
     Attributes:
         distribution: its name, such as ``numba``.
-        requirement: the versions that the tests run with, as in pyproject.toml.
+        requirement: its name and the versions that the tests run with, as in pyproject.toml.
     """
 
     distribution: str

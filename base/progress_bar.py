@@ -86,10 +86,8 @@ class ProgressBar(Progress):
 
         Both are of the time since the first units.
         """
-        done, seconds = (
-            self.done - self._done_before,
-            0.0 if self._began is None else now - self._began,
-        )
+        done = self.done - self._done_before
+        seconds = 0.0 if self._began is None else now - self._began
         speed = done / seconds if seconds >= _SETTLED else 0.0
         parts = [f"{speed:,.0f}/s"] if speed >= _FAST else []
         if self._total is None or self.done >= self._total:

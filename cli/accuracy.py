@@ -107,7 +107,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_read_simulations,
         default=str(DEFAULT_SIMULATIONS),
         metavar="N,...",
-        help="a network's simulations if AGENT sets none (default %(default)s); 16,100: with each",
+        help="a network's simulations if AGENT sets neither them nor a time (default %(default)s); "
+        "16,100: with each",
     )
     add_limit(parser, LIMIT)
     add_seed(parser, f"seed of the positions (default {_SEED})", None)

@@ -145,7 +145,7 @@ def measure(
 
     Args:
         game: the rules.
-        config: its network (without ``checkpoint``), self-play, backend, device and seed count.
+        config: its network (without ``checkpoint``), self-play, backend, device and seed are used.
         seconds: seconds of self-play.
         checkpoint: the network to measure.
     """

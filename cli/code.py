@@ -27,7 +27,7 @@ Compile all that a game uses, so that nothing waits for it later: environments, 
 self-play, matches, analyses, and networks. Code that the package has, or the cache, is not made
 again.
 
-  ludarium code corso --option size=6   compile a game, on all free cores
+  ludarium code corso --option size=6   compile a game, on all cores
   ludarium code                         what the cache holds, and its size
   ludarium code --clear                 empty it
 

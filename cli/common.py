@@ -137,7 +137,8 @@ def game_and_agent(
     Args:
         name: the agent's name, as for `make_agent`.
         options: options of the game; a trained agent brings its own for those that are missing.
-        simulations: simulations per move, for a trained agent whose name sets no number.
+        simulations: simulations per move, for a trained agent whose name sets neither a number nor
+            a time.
         game_name: the game, for agents that play any game; a trained agent must have learnt it.
 
     Raises:
@@ -158,7 +159,8 @@ def agent_for(
         name: the game's name.
         agent: the agent's name, as for `make_agent`; None for the shipped agent.
         options: the game's options.
-        simulations: simulations per move, for a trained agent whose name sets no number.
+        simulations: simulations per move, for a trained agent whose name sets neither a number nor
+            a time.
 
     Returns:
         The game, the agent, and notes on the choice for the user.
@@ -179,10 +181,10 @@ def agent_for(
 def game_to_play(name: str, opponent: str | None, options: dict[str, Any]) -> Game:
     """The game of ``ludarium play``, on the page and in the terminal.
 
-    It is that of the agent called ``name``. If ``name`` is a game's name, it is the game of a
-    trained ``opponent``, with its options where none are given. It is the shipped agent's in the
-    same way if there is no ``opponent`` and the agent fits the options, or if an opponent that is
-    not trained is given and no option. Else it is the game with these options.
+    If ``name`` is an agent's, it is that agent's game. Else it is the game ``name``, where a
+    trained agent brings its own options for those that are missing: the ``opponent``; without one,
+    the shipped agent if it fits ``options``; with an untrained one, the shipped agent if there are
+    no ``options``.
 
     Args:
         name: a game or a trained agent.

@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="play --games new games of each level against the one below; give another --seed",
     )
-    add_games(parser, "games of each match of two neighbours, a multiple of 4", 200)
+    add_games(parser, "games of each match of two neighbours; with --measure a multiple of 4", 200)
     add_seed(parser, "seed of all games")
     add_options(parser)
     add_json(parser)

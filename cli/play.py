@@ -75,7 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("0", "1", "random"),
         help="your seat: 0 moves first (default: random; in a saved game, the seat that you had)",
     )
-    add_simulations(parser, "a trained opponent's simulations for each move", DEFAULT_SIMULATIONS)
+    about = "simulations per move of a trained opponent whose name sets neither them nor a time"
+    add_simulations(parser, about, DEFAULT_SIMULATIONS)
     add_options(parser)
     add_position(parser, "the position to begin with instead of the start")
     page = parser.add_argument_group("in the browser")

@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=read_bytes,
         metavar="BYTES",
         help=f"memory for the table of the search (default {MEMORY >> 20}MiB; for Corso "
-        f"{CORSO_MEMORY >> 20}MiB)",
+        f"up to 5 x 5 {CORSO_MEMORY >> 20}MiB)",
     )
     add_options(parser)
     add_threads(parser)

@@ -109,7 +109,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--simulations",
         type=read_count,
         default=64,
-        help="simulations of a trained agent for each position (default %(default)s)",
+        help="simulations for each position of a trained agent whose name sets neither them nor a "
+        "time (default %(default)s)",
     )
 
 

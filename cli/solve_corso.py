@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=read_count,
         default=EAGER,
         metavar="CELLS",
-        help="an expansion that takes marbles and adds so much to the lead is searched before "
-        "placements (default %(default)s); changes the duration, not the result",
+        help="an expansion that takes marbles and adds so much or more to the lead is searched "
+        "before placements (default %(default)s); changes the duration, not the result",
     )
     add_resources(parser, memory="4GiB")
     add_json(parser)

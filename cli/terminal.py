@@ -152,9 +152,8 @@ class _TerminalGame:
         self.forfeit = begun.forfeit
         self._gone = ""  # the error, once the terminal is closed
         self._begun = begun
-        self._states = (
-            self.position.states
-        )  # the position and all actions, as the opponent sees them
+        # The position and all actions, as the opponent sees them.
+        self._states = self.position.states
         self._actions: list[int] = []
         self._opponent = opponent
         self._opponents_game: GameInPlay | None = None

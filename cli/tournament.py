@@ -31,7 +31,8 @@ Print ratings with 95 % intervals, the cross-table, the value of moving first, a
 With --folder, each game is kept as a record in a line of games.jsonl, beside results.json and
 table.txt, and the same command resumes after a stop, also after that of an agent that fails. Games
 start from varied openings, each played from both seats. The same seed gives the same games on any
-number of cores and after any interruption, unless an agent plays by time or is a program.
+number of cores and after any interruption, unless an agent thinks for a time, or is a program or a
+language model.
 
 {AGENTS_HELP}"""
 

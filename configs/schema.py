@@ -127,8 +127,8 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A section of a configuration.
 
     An unknown key is an error, so a misspelt key does not silently fall back to its default.
-    `load_config` and `apply_settings` check types and ranges; the classes themselves check only how
-    keys fit together, but for `SearchSettings`, which checks all.
+    `load_config` and `apply_settings` check types and ranges; the classes themselves check how keys
+    fit together, and `SearchSettings` every key.
     """
 
 
@@ -438,7 +438,7 @@ class LearnerConfig(Section, frozen=True):
     """Weight of the loss of the final score."""
     ema_decay: Fraction = 0.995
     """Decay of the moving average (EMA) of the weights, with which self-play and evaluation
-    play."""
+    play; in the first steps it is at most (1 + step) / (10 + step)."""
 
     def __post_init__(self) -> None:
         _check_schedule("learning_rate", self.learning_rate)

@@ -23,7 +23,7 @@ import numpy as np
 
 from ludarium.base.memory import read_only, require_memory
 from ludarium.base.messages import quoted
-from ludarium.base.numbers import checked_flag, checked_whole, require_seed
+from ludarium.base.numbers import checked_flag, checked_seed, checked_whole, require_seed
 from ludarium.base.threads import available_cores, parallel_for
 
 from .engine.batch_kernels import choice_dtype, rows
@@ -302,11 +302,13 @@ class BatchEnv:
             starts: N positions, of which these games take theirs; None: the start of the game.
 
         Raises:
-            ValueError: a game's number is wrong, or there are not K seeds.
+            ValueError: a game's number or a seed is wrong, or there are not K seeds.
         """
         games = self._numbers("games", games)
         if seeds is not None:
-            rngs = [seed_rng(int(seed))[0] for seed in seeds]
+            rngs = [seed_rng(checked_seed(seed))[0] for seed in seeds]
+            if len(rngs) != len(games):
+                raise ValueError(f"seeds has {len(rngs)} for {len(games)} games; give each its own")
             self._choices["rng"][games] = np.reshape(rngs, (len(games), 2))
         self.game.batch_kernels.batch_restart(self._batch, games)
         if starts is not None:

@@ -31,7 +31,7 @@ class GameModule(Protocol):
 def make(
     name: str, *, render_mode: str | None = None, canonical: bool = False, **options: Any
 ) -> GuardedBoardGameEnv:
-    """A PettingZoo AEC environment of the game called ``name``, guarded as classic games are.
+    """A PettingZoo AEC environment of the game called ``name``; see `GuardedBoardGameEnv`.
 
     Args:
         name: the game's name.

@@ -42,7 +42,8 @@ class OneSide:
     next turn. Finished games stay as they are until `renew` restarts them.
 
     Args:
-        game, num_envs, opponent, seat, illegal, observation_dtype, canonical: as for
+        game: rules from `ludarium.envs.make_game`.
+        num_envs, opponent, seat, illegal, observation_dtype, canonical: as for
             `VectorBoardGameEnv`.
         opening_plies: each game starts with a random number of random plies, from 0 to this, which
             is at most `MOST_OPENING_PLIES`; an opening that would end the game is omitted.

@@ -23,7 +23,7 @@ FORMAT = 2
 
 
 def measure(game: Game, settings: ReportSettings, progress: Progress = SILENT) -> dict[str, Any]:
-    """Play games and measure everything; the same settings give the same report.
+    """Play games and measure everything.
 
     Args:
         game: the rules.

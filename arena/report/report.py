@@ -64,7 +64,7 @@ class Report:
 def make_report(
     game: Game, settings: ReportSettings | None = None, progress: Progress = SILENT
 ) -> Report:
-    """Measure one game; the same settings give the same report.
+    """Measure one game.
 
     Args:
         game: the rules.

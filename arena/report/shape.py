@@ -62,7 +62,7 @@ def _branching_of(sample: Games) -> dict[str, Any]:
 
 
 def balance(study: Study) -> dict[str, Any]:
-    """How often each side wins, by strength of play, and the winner with perfect play."""
+    """How often each side wins, by strength of play, and the result with perfect play, if known."""
     start = None
     if not study.game.random_start:
         start = exact_values(study.game, study.exact, study.game.start().states)
@@ -86,7 +86,7 @@ def _balance_of(sample: Games) -> dict[str, Any]:
 
 
 def rules_in_play(study: Study) -> dict[str, Any]:
-    """How often each rule comes into play, rules that never do, and actions never played."""
+    """How often each of the game's ``event_names`` occurs, which never do; actions never played."""
     names = list(study.game.event_names)
     by_rule = [
         {

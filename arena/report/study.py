@@ -26,7 +26,7 @@ from .value_sources import ValueSource, exact_evaluator, playout_values, searche
 #: The option that only changes who chooses a side.
 SWAP_OPTION = "swap_rule"
 
-#: The report's name for an agent with a network.
+#: The report's name for an agent that is a `NetworkSpec`.
 TRAINED = "trained"
 
 #: Temperature at which trained agents draw their moves in games against themselves.
@@ -45,11 +45,12 @@ class ReportSettings:
         games: games of the weak search, and of the agent, against itself. Random play has ten
             times as many, the strong search and each match of the ladder half as many. Even, at
             least 4. None: 400, and fewer for long games, but at least 40.
-        seed: seed of everything that is drawn; the same seed gives the same report.
+        seed: seed of everything that is drawn. On one machine the same settings give the same
+            report, if the agent's moves follow from its seed.
         agent: name of the strongest player; None: the game's shipped agent if it was trained
             with these options (the swap rule apart), else the strong search.
         playouts: playouts of the weak and of the strong search.
-        rungs: playouts of the players on the ladder, each double the one before.
+        rungs: playouts of two or more players on the ladder, each double the one before.
         opening_playouts: playouts of each search for the value of a first move.
         opening_simulations: the same for the trained agent.
         value_playouts: playouts of the search that values positions, if there is neither a network
@@ -145,7 +146,7 @@ class Study:
 
     @property
     def trained(self) -> NetworkSpec | None:
-        """The agent, if it has a network; else None."""
+        """The agent if it is a `NetworkSpec` (``level:`` and ``endgame:`` are none), else None."""
         return self.agent if isinstance(self.agent, NetworkSpec) else None
 
     @property
@@ -161,15 +162,15 @@ class Study:
 
     @property
     def strong_name(self) -> str:
-        """The report's name for the strongest player: ``trained`` if it has a network."""
+        """The report's name for the strongest player: ``trained`` if it is a `NetworkSpec`."""
         return TRAINED if self.trained else self.strong_player.label
 
     @property
     def varied_player(self) -> AgentSpec:
         """The strongest player, with settings under which its games vary.
 
-        An agent with a network then draws its moves, mostly good ones; others break ties at random,
-        or vary in their own way.
+        A `NetworkSpec` then draws its moves, mostly good ones; others break ties at random, or vary
+        in their own way.
         """
         return self.trained.drawing(VARIETY) if self.trained else self.strong_player
 

@@ -18,7 +18,7 @@ def with_interval(figure: dict[str, Any], as_percent: bool = True) -> str:
 
 
 def summarise(report: dict[str, Any]) -> list[str]:
-    """Sentences on the whole report; figures in brackets are 95 % intervals."""
+    """Sentences on the whole report, with 95 % intervals in brackets."""
     parts = (_sides, _length, _first_moves, _drama, _depth, _rules, _mirror, _size)
     return [sentence for part in parts for sentence in part(report)]
 
