@@ -302,9 +302,11 @@ class BatchEnv:
             starts: N positions, of which these games take theirs; None: the start of the game.
 
         Raises:
-            ValueError: a game's number or a seed is wrong, or there are not K seeds.
+            ValueError: a game's number or a seed is wrong, or there are not K seeds or N starts.
         """
         games = self._numbers("games", games)
+        if starts is not None and len(starts) != self.num_envs:
+            raise ValueError(f"starts has {len(starts)} for {self.num_envs} games; give each one")
         if seeds is not None:
             rngs = [seed_rng(checked_seed(seed))[0] for seed in seeds]
             if len(rngs) != len(games):

@@ -131,9 +131,11 @@ def inference_engine(
     Arguments and errors are those of `InferenceEngine`.
 
     Raises:
-        ValueError: also if the network is for other observations, or another number of actions.
+        ValueError: also if the network says that it is for other observations, or another number
+            of actions; a user's own need not say it.
     """
-    made_for, wanted = network.shape, network_shape(game)
+    wanted = network_shape(game)
+    made_for = getattr(network, "shape", wanted)
     if (made_for.observation, made_for.num_actions) != (wanted.observation, wanted.num_actions):
         raise ValueError(
             f"the network is for observations {list(made_for.observation)} and "

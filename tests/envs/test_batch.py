@@ -273,6 +273,8 @@ def test_some_games_can_be_played_and_restarted_alone(default_game: Game) -> Non
     for seeds, told in (([5], "seeds has 1 for 2 games"), ([1.5, 2], "seed is 1.5")):
         with pytest.raises(ValueError, match=told):
             games.restart([0, 1], seeds=seeds)
+    with pytest.raises(ValueError, match="starts has 1 for 5 games"):
+        games.restart([3], starts=[games.game.start(0)])
     for name, values in given.items():  # game 3 keeps its result
         np.testing.assert_array_equal(getattr(games, name), values)
     games.restart([3])

@@ -28,7 +28,8 @@ class Field:
         name: its name, in samples and among the targets of a `Batch`.
         dtype: function of a game that returns its dtype, and its shape if it is an array.
         default: its value where nothing writes it, and in the replay of a run that began without
-            it; a run of several games keeps samples as bytes, and goes on only with the same fields.
+            it; a run of several games keeps samples as bytes, so it goes on with the same fields
+            alone.
         at_end: for a field that follows from the end of a sample's game: its values [N], from the
             game, the samples, the last positions [G] of games, and which of them, int64 [N], is
             that of each sample.
