@@ -1,7 +1,8 @@
 """Asks a model at an endpoint of the usual chat-completions form, and keeps what it answers.
 
-The endpoint is a stranger: its answers are bounded in length and time. The key, which comes from
-the environment, is sent to it alone (no redirect is followed), and struck from whatever comes back.
+The endpoint is a stranger: its answers are bounded in length, and in time as `Endpoint` tells. The
+key, which comes from the environment, is sent to it alone (no redirect is followed), and struck
+from answers and messages.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from ludarium.base.durable import append, write_file
+from ludarium.base.durable import StorageError, append, write_file
 from ludarium.base.files import MEGABYTE, load_json, read_regular_file, sha256_of
 from ludarium.base.lock import WriterLock
 from ludarium.base.messages import named, quoted, shortened
@@ -44,7 +45,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class EndpointError(ValueError):
-    """An endpoint does not answer, or refuses; the message says why."""
+    """An endpoint cannot be asked, does not answer, or refuses; the message says why."""
 
 
 class _PassingError(Exception):
@@ -81,7 +82,7 @@ class _Choice(msgspec.Struct):
 
 
 class _Reply(msgspec.Struct):
-    """What is read of an endpoint's reply; other fields are ignored."""
+    """What is read of an endpoint's reply; the values of other fields are ignored."""
 
     choices: list[_Choice]
     usage: Any = None
@@ -95,12 +96,14 @@ class Endpoint:
         url: the address, with or without ``/chat/completions``.
         model: the model's name there.
         key: the name of the environment variable with the key; if it is not set, no key is sent.
-        limit: seconds for an answer.
-        parallel: most questions at a time, of all models at this address with the same bound.
+        limit: most seconds that an answer takes, once its headers have come; before that, most
+            seconds without a byte.
+        parallel: most questions at a time from this process, of all models at this address with the
+            same bound.
         temperature, max_tokens: sent if they are given.
 
     Raises:
-        ValueError: the address is none, or has a user, a query or a fragment.
+        ValueError: ``url`` is no http or https address, or has a user, a query or a fragment.
     """
 
     url: str
@@ -115,6 +118,7 @@ class Endpoint:
         try:
             parts = urlsplit(self.url)
             host, _ = parts.hostname, parts.port
+            (host or "").encode("idna")  # a part of a name that is empty or too long
         except ValueError:
             parts, host = urlsplit(""), None
         if parts.scheme not in ("http", "https") or not host or not self.url.isascii():
@@ -130,8 +134,9 @@ class Endpoint:
     def ask(self, messages: Sequence[Message]) -> Answer:
         """The model's answer to a conversation.
 
-        After a failure that may pass it asks again, 8 times in all, after waits that grow or that
-        the endpoint names, each a minute at most; a warning tells of the first failure.
+        After a failure that may pass it asks again, 8 times in all, after waits that grow, or the
+        longer ones that the endpoint names in seconds, each a minute at most. A warning tells of
+        the first failure.
 
         Raises:
             EndpointError: the endpoint refuses, or fails too often; or the key cannot be sent.
@@ -142,7 +147,7 @@ class Endpoint:
         wait = _FIRST_WAIT
         for number in range(1, _TRIES + 1):
             try:
-                with _places(self.url, self.parallel):
+                with _places(self._address, self.parallel):
                     return self._post(body)
             except _PassingError as error:
                 if number == _TRIES:
@@ -157,33 +162,35 @@ class Endpoint:
     def _post(self, body: bytes) -> Answer:
         """Ask once."""
         headers = {"Content-Type": "application/json", **self._authorization()}
-        address = self.url.rstrip("/").removesuffix(_PATH) + _PATH
         begin = time.perf_counter()
         try:
-            opener = _DIRECT if urlsplit(address).hostname in _LOOPBACK else _OPENER
-            with opener.open(Request(address, body, headers), timeout=self.limit) as reply:
+            opener = _DIRECT if urlsplit(self.url).hostname in _LOOPBACK else _OPENER
+            with opener.open(Request(self._address, body, headers), timeout=self.limit) as reply:
                 content = self._read(reply, begin)
         except HTTPError as error:
             told = ""
             with error, suppress(OSError, HTTPException, _PassingError):
-                told = f": {shortened(self._read(error, begin).decode(errors='replace'), 300)}"
+                told = self._read(error, begin).decode(errors="replace")
+                told = f": {shortened(self._struck(told), 300)}"
             if error.code not in _PASSING and error.code < 500:
                 raise self._error(f"refuses with status {error.code}{told}") from None
             wait = error.headers.get("Retry-After") or ""
             wait = wait if wait.isascii() and wait.isdecimal() else "0"
             raise _PassingError(f"status {error.code}{told}", float(wait[:9])) from None
         except (OSError, HTTPException) as error:  # URLError and timeouts are OSErrors
-            raise _PassingError(shortened(str(error) or type(error).__name__)) from None
+            reason = self._struck(str(error) or type(error).__name__)
+            raise _PassingError(shortened(reason)) from None
         try:
             answer: _Reply = load_json(content, "the reply", _Reply)
             said = answer.choices[0].message.content
         except (ValueError, IndexError) as error:
-            reason = shortened(str(error) or "no choices")
+            reason = "no choices" if isinstance(error, IndexError) else self._struck(str(error))
+            reason = shortened(reason)
             raise _PassingError(f"the reply is no chat completion: {reason}") from None
         usage = answer.usage if isinstance(answer.usage, dict) else {}
         cost = usage.get("cost")
         return Answer(
-            _text(said)[-MOST_ANSWER:],
+            self._struck(_text(said))[-MOST_ANSWER:],
             _count(usage.get("prompt_tokens")),
             _count(usage.get("completion_tokens")),
             float(cost) if isinstance(cost, int | float) and 0 <= cost < math.inf else None,
@@ -191,7 +198,7 @@ class Endpoint:
         )
 
     def _read(self, reply: Any, begin: float) -> bytes:
-        """The bounded content of a reply, without the key."""
+        """The bounded content of a reply."""
         content = b""
         while piece := reply.read1(65536):
             content += piece
@@ -199,8 +206,19 @@ class Endpoint:
                 raise _PassingError(f"the reply has more than {_LARGEST_REPLY:,} bytes")
             if time.perf_counter() - begin > self.limit:
                 raise _PassingError(f"the reply took more than {self.limit:g} s")
-        key = os.environ.get(self.key, "").encode()
-        return content.replace(key, b"***") if key else content
+        return content
+
+    def _struck(self, text: str) -> str:
+        """A text without the key, also as JSON may write it."""
+        if key := os.environ.get(self.key):
+            for form in (key, key.replace("/", "\\/"), json.dumps(key)[1:-1]):
+                text = text.replace(form, "***")
+        return text
+
+    @property
+    def _address(self) -> str:
+        """The address that is asked, the same for each way to write it."""
+        return self.url.rstrip("/").removesuffix(_PATH) + _PATH
 
     def _authorization(self) -> dict[str, str]:
         key = os.environ.get(self.key)
@@ -247,7 +265,7 @@ def _text(content: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 <= value < 1 << 53 else 0
+    return value if type(value) is int and 0 <= value < 1 << 53 else 0
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -258,14 +276,15 @@ class _Line(msgspec.Struct, frozen=True):
 class Journal:
     """A file with all answers, a line of JSON for each, from which they are taken again.
 
-    An answer is on the disk before it is used, so a kill loses none that was used; and it has a key
-    that stands for its question in its game, so no such answer is asked for or counted twice.
+    An answer is on the disk before it is used, so a kill loses none that was used. It is kept under
+    a digest of its question in its game; a question whose answer is there is not asked again.
 
     Args:
         path: the file, which need not be there; `journal_at` opens it once in a process.
 
     Raises:
-        ValueError: it is no such file, or is in use.
+        ValueError: the file holds something else, or more than 1 GiB; or it is in use; or see
+            `WriterLock.acquire`.
         StorageError: it, or the lock file beside it, cannot be written.
     """
 
@@ -275,6 +294,7 @@ class Journal:
         self._holder = WriterLock(path.with_name(path.name + ".lock"), of=path)
         self._holder.acquire()
         self._answers: dict[str, Answer] = {}
+        self._whole = 0  # bytes of the whole lines
         try:
             content = read_regular_file(path, _LARGEST_JOURNAL, "a journal of answers")
         except FileNotFoundError:
@@ -283,6 +303,7 @@ class Journal:
         for number, line in enumerate(whole.split(b"\n") if newline else [], 1):
             found: _Line = load_json(line, f"line {number} of {named(path)}", _Line)
             self._answers.setdefault(found.key, found.answer)
+        self._whole = len(whole + newline)
         if cut:  # by a kill while it was written
             write_file(path, whole + newline)
 
@@ -290,7 +311,7 @@ class Journal:
         self._holder.release()
 
     def __reduce__(self) -> tuple[Callable[[Path], Journal], tuple[Path]]:
-        return journal_at, (self.path,)  # a copy of an agent shares it
+        return journal_at, (self.path,)  # a copy of an agent in this process shares it
 
     def __deepcopy__(self, memo: object) -> Journal:
         return self
@@ -300,13 +321,20 @@ class Journal:
 
         Raises:
             StorageError: the answer cannot be written.
+            Exception: whatever ``ask`` raises.
         """
         if key in self._answers:
             return self._answers[key]
         answer = ask()
         line = msgspec.json.encode(_Line(key, answer)) + b"\n"
         with self._lock:
-            append(self.path, line)
+            try:
+                append(self.path, line)
+            except StorageError:
+                with suppress(OSError):  # what was written of the line, as on a full disk
+                    os.truncate(self.path, self._whole)
+                raise
+            self._whole += len(line)
             self._answers[key] = answer
         return answer
 

@@ -24,7 +24,7 @@ from .network import Output, PolicyValueNetwork, build_network
 from .shape import Architecture, NetworkShape
 
 _COMPARED = 4  # observations by which a network is compared with the saved one
-_TOLERANCE = 1e-3  # another device and another layout of the memory round otherwise
+_TOLERANCE = 1e-3  # another layout of the memory rounds otherwise
 
 
 class OwnNetwork(PolicyValueNetwork):
@@ -109,7 +109,7 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
 
 
 def _message_of(error: Exception) -> str:
-    """The error of a user's code, and its place."""
+    """The error of a user's code, and its place, or that where this package found it."""
     frames = traceback.extract_tb(error.__traceback__)
     torchs = str(Path(torch.__file__).parent)
     frame = next(
@@ -145,12 +145,14 @@ def state_types(
 def check_network(
     network: PolicyValueNetwork, shape: NetworkShape, architecture: Architecture
 ) -> None:
-    """Check that a user's network can learn, return valid outputs, and be saved and loaded.
+    """Check that a user's network can learn, be saved and loaded, and in training return valid
+    outputs.
 
     Raises:
-        ValueError: the network raises an error; an output is missing, has another shape or dtype,
-            or is not finite; there are no parameters, or one does not learn or has no part in
-            the outputs; or the network cannot be saved, or would be another one once it is loaded.
+        ValueError: the network raises an error or cannot be copied; an output is missing, has
+            another shape or dtype, or is not finite; there are no parameters, or one has no shape
+            yet, does not learn or has no part in the outputs; or the network cannot be saved, or
+            would be another one once it is loaded.
     """
     name = architecture.module
     try:
@@ -206,11 +208,12 @@ def check_saved(
 ) -> None:
     """Check that a user's network is all in its ``state_dict``, which is what a checkpoint holds.
 
-    A new instance with this state must give the same answers; torch's random numbers go on as if it
-    had not been made.
+    A new instance with this state must give the same answers when it plays; torch's random numbers
+    on the CPU go on as if it had not been made.
 
     Raises:
         ValueError: the state cannot be loaded, or the answers differ; or see `make_network`.
+        Exception: what the network itself raises.
     """
     name = architecture.module
     ours = copy.deepcopy(network).cpu()
@@ -222,8 +225,8 @@ def check_saved(
             )
         except RuntimeError as error:
             raise ValueError(
-                f"{name} cannot be loaded later: {shortened(str(error), 300)}; give each weight "
-                "and buffer memory of its own (.clone())"
+                f"{name} cannot be loaded later: {shortened(str(error), 300)}; make the same names "
+                "and sizes each time, and give each buffer memory of its own (.clone())"
             ) from error
         answers = [_answers(each, shape) for each in (ours, loaded)]
     if not all(
@@ -239,7 +242,7 @@ def check_saved(
 
 @torch.no_grad()
 def _answers(network: PolicyValueNetwork, shape: NetworkShape) -> list[Tensor]:
-    """What a network on the CPU answers to some observations; one that draws draws the same."""
+    """What a network on the CPU answers; what draws by torch draws the same."""
     torch.default_generator.manual_seed(1)
     observations = torch.rand(_COMPARED, *shape.observation)
     return [answer for answer in network.eval()(observations) if answer is not None]

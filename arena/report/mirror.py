@@ -80,22 +80,27 @@ class _Follower:
     def __init__(self, position: Position) -> None:
         self.position = position
         self.images: deque[int] = deque()  # images of the opponent's last turn, still to be played
-        self._ours: bool = True  # whether the last action was our own
+        self._known = 0  # how many of the game's actions were followed
+        self._ours: bool = True  # whether the last action was our own, or there was none
 
     def follow(self, game: GameInPlay, image: Any) -> None:
         """Catch up with the game's actions."""
-        for action in game.actions[self.position.ply :]:
+        for action in game.actions[self._known :]:
             is_ours = self.position.mover == game.seat
             if not is_ours:
                 if self._ours:  # a new turn of the opponent
                     self.images.clear()
                 self.images.append(image(self.position, action))
             self._ours = is_ours
+            self._known += 1
             self.position.play(action)
 
 
 def mirror(study: Study) -> dict[str, Any]:
-    """How often images are legal and what mirror play scores, for each symmetry and seat."""
+    """How often images are legal and what mirror play scores, for each seat.
+
+    Symmetries whose images are seldom legal in both seats are left out, see `_OFTEN`.
+    """
     symmetries = study.game.symmetries()
     numbers = range(len(symmetries))
     found = [_try(study, symmetries, number, RandomSpec(), 70) for number in numbers]

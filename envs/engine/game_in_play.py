@@ -16,12 +16,13 @@ class GameInPlay:
 
     Attributes:
         game: the rules.
-        number: the game's number in the match, or in the vector of environments; at first also the
-            row of its position in the ``states`` that it is made with.
+        number: the game's number among those that begin together, such as in a match or a vector
+            of environments.
         seat: which player the agent is, 0 or 1.
-        seed: seed of the game's start; 0 where the start is not random, or its seed is not known.
-        start: the text of the position that the game began at; None at the game's start, or where
-            the moves before are not known (`games_from`).
+        seed: seed of the game's start; without meaning where the start is not random, and 0 where
+            it is not known.
+        start: the text of the position that the game began at; None if it began as usual, or if the
+            moves before are not known (`games_from`).
         forfeited_by: the player, 0 or 1, who lost the game although by the rules it goes on, by an
             illegal action or by resigning; else None.
         notes: what the agent says of its moves, by the number of actions before each; records of
@@ -68,7 +69,10 @@ class GameInPlay:
 
     @property
     def actions(self) -> list[int]:
-        """All actions so far, those of the opening included; a copy."""
+        """All actions since the start, those of a random opening included; a copy.
+
+        Where the moves before are not known (`games_from`), the list begins empty.
+        """
         return list(self._actions)
 
     @property

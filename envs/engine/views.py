@@ -60,7 +60,7 @@ class Threats(NamedTuple):
         actions: int32[2, num_actions], by player: -1 for an action that wins at once, else the
             number of cells on which it takes something (``takes`` of the `Spec`): 0 if it takes
             nothing or is not legal.
-        cells: int32[2, height * width], by player: how many actions take something on each cell.
+        cells: int32[2, cells], a plane's, by player: how many actions take something on each cell.
         covers_opponent: whether the arrays cover the player who is not to move: if the game is not
             over and ``give_turn`` of the `Spec` returns True. Otherwise that player's rows are 0.
     """
@@ -75,7 +75,8 @@ def show(tables, view, before, states, action, planes, shown):
     """Write what each slot of the picture shows, by number, into ``shown`` int32[slots].
 
     ``action`` led from the position ``before`` to ``states``, both structured [1]; -1: none is
-    known. ``planes`` is room for the observation, which the default picture shows.
+    known. Where only ``before`` is not known, it is ``states``. ``planes`` is room for the
+    observation, which the default picture shows.
     """
     if rules.shows_planes:
         rules.observe(tables[0], before[0], 0, planes)

@@ -59,7 +59,7 @@ _REASONS = (
 _FAULTS = (
     *(
         f"V has {{0}} stones, H has {{1}}, and {letter} is to move: stones are placed in turn and "
-        "captured in pairs, so a stone is missing, or the other player is to move"
+        "captured in pairs, so a stone is missing or too many, or the other player is to move"
         for letter in _LETTERS
     ),
     *(

@@ -16,11 +16,12 @@ import pytest
 from ludarium.analysis.accuracy import chosen_actions, moves_that_keep
 from ludarium.analysis.exact_tests import find_exact_test, make_exact_test
 from ludarium.arena.contest import Tournament, play_contest
+from ludarium.base.durable import StorageError
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
 from ludarium.language import endpoint as endpoints
 from ludarium.language.agent import LanguageAgent
-from ludarium.language.endpoint import EndpointError
+from ludarium.language.endpoint import Answer, Endpoint, EndpointError, Journal
 from ludarium.language.scripted import ScriptedEndpoint, agent_script, position_asked
 from ludarium.training.agents import RESIGN, make_agent, read_agent
 from ludarium.training.evaluation import play_match
@@ -159,6 +160,33 @@ def test_a_refusal_is_told_without_the_key(monkeypatch: pytest.MonkeyPatch, tmp_
             agent.choose(GAME.start())
 
 
+def test_an_answer_is_kept_without_the_key_however_json_writes_it(monkeypatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk/secret")
+    said = '{"choices": [{"message": {"content": "your key is sk\\/secret"}}], "usage": '
+    said += '{"prompt_tokens": true, "completion_tokens": 7}}'
+    with ScriptedEndpoint(lambda messages: (200, said)) as endpoint:
+        answer = Endpoint(f"{endpoint.url}/", "m", key="MY_KEY").ask([])
+    assert (answer.text, answer.input_tokens, answer.output_tokens) == ("your key is ***", 0, 7)
+
+
+def test_a_line_that_a_full_disk_cut_is_taken_back(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "answers.jsonl"
+    journal = Journal(path)
+    assert journal.answer("a", lambda: Answer("one")).text == "one"
+
+    def full(path: Path, content: bytes) -> None:
+        path.write_bytes(path.read_bytes() + content[:9])
+        raise StorageError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(endpoints, "append", full)
+        with pytest.raises(StorageError):
+            journal.answer("b", lambda: Answer("two"))
+    journal.answer("b", lambda: Answer("two"))
+    journal._holder.release()
+    assert {*Journal(path)._answers} == {"a", "b"}
+
+
 def test_no_more_questions_at_a_time_than_allowed() -> None:
     now, most = 0, 0
     plays = agent_script("random", GAME)
@@ -251,6 +279,7 @@ def test_the_position_asked_is_the_position() -> None:
         ("llm:m?endpoint=ftp://h", "not an address"),
         ("llm:m?endpoint=http://", "not an address"),
         ("llm:m?endpoint=http://h:99999", "not an address"),
+        ("llm:m?endpoint=http://a..b/v1", "not an address"),
         ("llm:m?endpoint=https://me:secret@h/v1", "an address without user"),
         ("llm:m?endpoint=https://h/v1?key=3", "an address without user"),
         ("llm:m?endpoint=http://h&retries=99", "retries is 99; accepted"),

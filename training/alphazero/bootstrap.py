@@ -25,7 +25,7 @@ from ludarium.training.evaluation.openings import Openings, draw_openings
 from .samples import join_samples, new_samples, write_results
 
 _MOST_GAMES = 128  # most games of a round, which are played in parallel
-_POSITIONS_OF_A_GAME = 64  # positions for each further game in parallel
+_POSITIONS_OF_A_GAME = 64  # for so many positions that are wanted, one game more in parallel
 
 
 def bootstrap_samples(
@@ -35,11 +35,11 @@ def bootstrap_samples(
     dtype: np.dtype,
     progress: Progress,
 ) -> np.ndarray:
-    """Samples from whole games of UCT: at least as many as the configuration asks for.
+    """Samples from games of UCT to their ends: at least as many as the configuration asks for.
 
-    They are played in rounds of at most 128 games. There are fewer samples if the seconds of the
-    configuration run out: then random moves finish the games in progress without a search, so that
-    long games are not left out.
+    They are played in rounds of at most 128 games, after random plies as in self-play. There are
+    fewer samples if the seconds of the configuration run out: then random moves finish the games in
+    progress without a search, so that long games are not left out; a first search is always made.
 
     The policy target is the distribution of the playouts over the root actions. Moves are drawn
     from the same distribution, so games differ.

@@ -26,7 +26,7 @@ class ReplayBuffer:
             may have only its latest positions left.
 
     Raises:
-        ValueError: there is not enough memory for ``capacity`` positions.
+        ValueError: the system cannot reserve memory for ``capacity`` positions.
     """
 
     def __init__(self, dtype: np.dtype, capacity: int) -> None:

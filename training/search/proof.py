@@ -1,11 +1,12 @@
 """Exact values in the tree: proven bounds, backed up as minimax.
 
 Score-bounded Monte-Carlo tree search (Cazenave and Saffidine, "Score Bounded Monte-Carlo Tree
-Search", 2010; MCTS-Solver, Winands et al. 2008): a finished position has its value as both
-bounds, and so has one that the mover can win at once; a node's bounds are the best for its mover
-among its children's, and a child that was not tried may be worth anything. An action that is
-known to be worse than another, or to lose, is pruned: it is not searched, not played and not
-learnt. In a position that is proven lost all actions stay.
+Search", 2010; MCTS-Solver, Winands et al. 2008), where the settings ask for it. Bounds are of the
+outcome, +1, 0 or -1: a finished position has it as both bounds, and so has one that the mover can
+win at once; a node's bounds are the best for its mover among its children's, and a child that was
+not tried may be worth anything. An action that is known to be worse than another, or to lose, is
+pruned: it is not searched or learnt, and played only by a level that errs. In a position that is
+proven lost all actions stay.
 """
 
 from ludarium.envs.engine.rule import compiled
@@ -15,13 +16,13 @@ from .tree import NO_NODE
 
 @compiled
 def low_for(node, sign):
-    """Lower bound of a node's value, for the player with this sign."""
+    """Lower bound of a node's outcome, for the player with this sign."""
     return node.lower if sign > 0 else -node.upper
 
 
 @compiled
 def high_for(node, sign):
-    """Upper bound of a node's value, for the player with this sign."""
+    """Upper bound of a node's outcome, for the player with this sign."""
     return node.upper if sign > 0 else -node.lower
 
 

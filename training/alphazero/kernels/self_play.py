@@ -6,9 +6,9 @@ Each game repeats: search its position, record the position with the search's po
 action that the search chooses (Silver et al., "A general reinforcement learning algorithm that
 masters chess, shogi, and Go through self-play", 2018).
 
-A compiled network for boards is called from the kernels and answers at once. For any other network
-games wait, but not for each other: each continues with its next simulation, move or game until it
-needs the network, so every batch for the network is full.
+A compiled network for boards is called from the kernels and answers at once. For any other network,
+or where its answer is not finite, games wait, but not for each other: each continues with its next
+simulation, move or game until it needs the network, so every batch for the network is full.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def advance_root(table, search, settings, edge, rng):
     child = edges[edge].child
     rules.step(table, states[0], int(edges[edge].action))
     start_search(table, search, search.roots[0].canonical)
-    if child != NO_NODE and nodes[child].evaluated:  # `simulate` has looked for a winning edge
+    if child != NO_NODE and nodes[child].evaluated:  # with its winning edge, if one was found
         first = nodes[child].first  # behind the root's edges: logits are read before they change
         for edge in range(nodes[0].end):
             edges[edge].logit = edges[first + edge].logit
@@ -271,7 +271,7 @@ def advance_games(tables, games, settings_array, evaluation, net, is_answered, l
                     break
             # 3. Select the next leaf, from the root down.
             elif next_leaf(table, search, settings, tree.considered_visits) == NO_NODE:
-                # 4. No simulation is left: record the position with its policy target, and play.
+                # 4. None is left or needed: record the position with its policy target, and play.
                 edge = choose_root_edge(root, nodes, edges, settings, rng)
                 record(games, b)
                 advance_root(table, search, settings, edge, rng)
