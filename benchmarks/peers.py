@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.25, help="duration of a measurement")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--simulations", type=int, default=32, help="of self-play, for each move")
-    parser.add_argument("--minutes", type=float, default=20, help="of a run of strength")
+    parser.add_argument("--minutes", type=float, default=25, help="of a run of strength")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the page there")
     parser.add_argument("--cores", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -176,7 +176,7 @@ def machine(cores: int, given: argparse.Namespace) -> str:
     ]
     others, busy = busy_cores(), ""
     if others > 0.2:
-        busy = f" **Other work took {others:.1f} cores: the figures are not for quoting.**"
+        busy = f" **Other work took {others:.1f} cores: rates are not for quoting.**"
     versions = ", ".join(f"{each} {version(each)}" for each in PEERS)
     return (
         f"Measured on {time.strftime('%Y-%m-%d')} on {names[0] if names else platform.machine()}, "
