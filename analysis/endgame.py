@@ -51,8 +51,8 @@ class EndgameAgent(Agent):
 
     Args:
         player: the agent whose moves it plays.
-        positions: most positions to search for a move, 1 to 10^9; at most half of them are for the
-            value of the position itself.
+        positions: about how many positions to search for a move at most, 1 to 10^9; at most half of
+            them are for the value of the position itself.
         points: ask for the lead at the end too; if that is found, keep it, also in a lost position.
         seed: seed with which the player is restarted.
 

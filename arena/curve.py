@@ -222,7 +222,6 @@ def _curve(
                 "games": plan.games,
                 "anchors": evaluation.anchors,
                 "seed": plan.seed,
-                "guess": guess,
             }
             games = replace(evaluation, exact_test=None)
             measure_games = partial(games.of, agent, guess, progress)

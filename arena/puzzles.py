@@ -50,7 +50,7 @@ ROUNDS = 50
 SEED = 1
 
 _PER_GAME = 3  # most puzzles of one game
-_AT_ONCE = 0.5  # puzzles of a band whose move wins at once, at most, as a share of its room
+_AT_ONCE = 0.5  # largest share of `per_band` for puzzles whose move wins at once
 _GAMES = 32  # games of a round
 _TRIES = 9  # decisions of each level
 _FORMAT = "ludarium puzzles 1"
@@ -141,8 +141,8 @@ def make_puzzles(
 ) -> PuzzleSet:
     """Make puzzles from the game's hard exact test, if it has one, and from games of its levels.
 
-    A single action keeps the value, of at least five. Either it wins at once, as in at most half of
-    ``per_band`` puzzles of each band, or the position is hard, as exact tests mean it. The same
+    A single action keeps the value, of at least five. Either it wins at once (at most half of
+    ``per_band`` in each band), or the position is hard, as exact tests mean it. The same
     arguments give the same puzzles, also after an interruption.
 
     Args:

@@ -132,10 +132,9 @@ class Entrant:
             FileNotFoundError: its file is missing.
             ImportError: it needs a package that is not installed.
         """
-        file = spec.network_file(game)
-        found = cls(spec, None if file is None else sha256_of_file(file))
         spec.make(game)
-        return found
+        file = spec.network_file(game)
+        return cls(spec, None if file is None else sha256_of_file(file))
 
     def make(self, game: Game) -> Agent:
         """Make the agent.

@@ -79,7 +79,7 @@ def move_file(source: Path, target: Path) -> None:
 
 
 def append(path: Path, content: bytes) -> None:
-    """Append to a file. A kill may leave part of ``content`` there.
+    """Append to a file. Only a kill may leave part of ``content`` there.
 
     Raises:
         StorageError: it cannot be written.
@@ -129,10 +129,15 @@ def _write(path: Path, content: bytes, mode: int) -> None:
     system = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_BINARY"))
     file = os.open(path, os.O_WRONLY | os.O_CREAT | mode | system, 0o666)
     try:
-        rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(file, rest) :]
-        os.fsync(file)
+        size, rest = os.fstat(file).st_size, memoryview(content)
+        try:
+            while rest:
+                rest = rest[os.write(file, rest) :]
+            os.fsync(file)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(file, size)
+            raise
     finally:
         os.close(file)
 

@@ -29,7 +29,7 @@ DESCRIPTION = """\
 List the names of agents (some commands take trained ones only), and what ships, with its levels.
 
   ludarium agents                                     all of them
-  ludarium agents onyx                                the same, but what ships of one game only
+  ludarium agents onyx                                all names, and what ships of one game
   ludarium agents uct                                 one kind of agent, and its settings
   ludarium agents temperature                         a setting, and the kinds that take it
   ludarium evaluate corso:128 --against alphabeta:4   AGENT names in a command

@@ -181,10 +181,10 @@ def agent_for(
 def game_to_play(name: str, opponent: str | None, options: dict[str, Any]) -> Game:
     """The game of ``ludarium play``, on the page and in the terminal.
 
-    If ``name`` is an agent's, it is that agent's game. Else it is the game ``name``, where a
-    trained agent brings its own options for those that are missing: the ``opponent``; without one,
-    the shipped agent if it fits ``options``; with an untrained one, the shipped agent if there are
-    no ``options``.
+    If ``name`` is an agent's, it is that agent's game. Else it is the game ``name``. Options that
+    are missing are those of a trained agent: of ``opponent`` if it is trained; of the shipped agent
+    if there is no ``opponent`` and it fits ``options``, or if ``opponent`` is untrained and there
+    are no ``options``.
 
     Args:
         name: a game or a trained agent.

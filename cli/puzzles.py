@@ -86,7 +86,9 @@ def run(given: argparse.Namespace) -> Result:
         path = puzzles_of(name)
         shipped = None if path is None else read_puzzles(path)
         if shipped is None or shipped.game != game:
-            raise FileNotFoundError(f"no puzzles of {game} ship; with levels, --output makes some")
+            raise FileNotFoundError(
+                f"no puzzles of {game} ship; if it has levels, --output makes some"
+            )
         return _result(shipped)
     with shown_progress(can_stop=True) as progress:
         found = make_puzzles(game, file=given.output, progress=progress, **making)

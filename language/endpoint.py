@@ -11,6 +11,7 @@ import json
 import math
 import os
 import random
+import re
 import threading
 import time
 import warnings
@@ -28,7 +29,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from ludarium.base.durable import StorageError, append, write_file
+from ludarium.base.durable import append, write_file
 from ludarium.base.files import MEGABYTE, load_json, read_regular_file, sha256_of
 from ludarium.base.lock import WriterLock
 from ludarium.base.messages import named, quoted, shortened
@@ -96,8 +97,8 @@ class Endpoint:
         url: the address, with or without ``/chat/completions``.
         model: the model's name there.
         key: the name of the environment variable with the key; if it is not set, no key is sent.
-        limit: most seconds that an answer takes, once its headers have come; before that, most
-            seconds without a byte.
+        limit: seconds without a byte after which a question fails; so it does if a piece of the
+            answer comes later than this after the question.
         parallel: most questions at a time from this process, of all models at this address with the
             same bound.
         temperature, max_tokens: sent if they are given.
@@ -170,22 +171,20 @@ class Endpoint:
         except HTTPError as error:
             told = ""
             with error, suppress(OSError, HTTPException, _PassingError):
-                told = self._read(error, begin).decode(errors="replace")
-                told = f": {shortened(self._struck(told), 300)}"
+                told = f": {shortened(self._read(error, begin).decode(errors='replace'), 300)}"
             if error.code not in _PASSING and error.code < 500:
                 raise self._error(f"refuses with status {error.code}{told}") from None
             wait = error.headers.get("Retry-After") or ""
             wait = wait if wait.isascii() and wait.isdecimal() else "0"
             raise _PassingError(f"status {error.code}{told}", float(wait[:9])) from None
         except (OSError, HTTPException) as error:  # URLError and timeouts are OSErrors
-            reason = self._struck(str(error) or type(error).__name__)
+            reason = self._struck(str(error)) or type(error).__name__
             raise _PassingError(shortened(reason)) from None
         try:
             answer: _Reply = load_json(content, "the reply", _Reply)
             said = answer.choices[0].message.content
         except (ValueError, IndexError) as error:
-            reason = "no choices" if isinstance(error, IndexError) else self._struck(str(error))
-            reason = shortened(reason)
+            reason = "no choices" if isinstance(error, IndexError) else shortened(str(error))
             raise _PassingError(f"the reply is no chat completion: {reason}") from None
         usage = answer.usage if isinstance(answer.usage, dict) else {}
         cost = usage.get("cost")
@@ -193,12 +192,12 @@ class Endpoint:
             self._struck(_text(said))[-MOST_ANSWER:],
             _count(usage.get("prompt_tokens")),
             _count(usage.get("completion_tokens")),
-            float(cost) if isinstance(cost, int | float) and 0 <= cost < math.inf else None,
+            float(cost) if type(cost) in (int, float) and 0 <= cost < math.inf else None,
             round(time.perf_counter() - begin, 6),
         )
 
     def _read(self, reply: Any, begin: float) -> bytes:
-        """The bounded content of a reply."""
+        """The bounded content of a reply, without the key."""
         content = b""
         while piece := reply.read1(65536):
             content += piece
@@ -206,18 +205,20 @@ class Endpoint:
                 raise _PassingError(f"the reply has more than {_LARGEST_REPLY:,} bytes")
             if time.perf_counter() - begin > self.limit:
                 raise _PassingError(f"the reply took more than {self.limit:g} s")
-        return content
+        return self._struck(content.decode("latin-1")).encode("latin-1")
 
     def _struck(self, text: str) -> str:
-        """A text without the key, also as JSON may write it."""
-        if key := os.environ.get(self.key):
-            for form in (key, key.replace("/", "\\/"), json.dumps(key)[1:-1]):
-                text = text.replace(form, "***")
-        return text
+        """A text without the key, however JSON writes each of its characters."""
+        forms = (
+            rf"(?:\\?{re.escape(each)}|\\u00{ord(each):02x})"
+            for each in os.environ.get(self.key, "")
+        )
+        pattern = "".join(forms)
+        return re.sub(pattern, "***", text, flags=re.IGNORECASE) if pattern else text
 
     @property
     def _address(self) -> str:
-        """The address that is asked, the same for each way to write it."""
+        """The address that is asked, the same with or without its end."""
         return self.url.rstrip("/").removesuffix(_PATH) + _PATH
 
     def _authorization(self) -> dict[str, str]:
@@ -273,6 +274,9 @@ class _Line(msgspec.Struct, frozen=True):
     answer: Answer
 
 
+_BEGIN = b'{"key":"'  # of each line
+
+
 class Journal:
     """A file with all answers, a line of JSON for each, from which they are taken again.
 
@@ -294,7 +298,6 @@ class Journal:
         self._holder = WriterLock(path.with_name(path.name + ".lock"), of=path)
         self._holder.acquire()
         self._answers: dict[str, Answer] = {}
-        self._whole = 0  # bytes of the whole lines
         try:
             content = read_regular_file(path, _LARGEST_JOURNAL, "a journal of answers")
         except FileNotFoundError:
@@ -303,7 +306,10 @@ class Journal:
         for number, line in enumerate(whole.split(b"\n") if newline else [], 1):
             found: _Line = load_json(line, f"line {number} of {named(path)}", _Line)
             self._answers.setdefault(found.key, found.answer)
-        self._whole = len(whole + newline)
+        if cut and not cut.startswith(_BEGIN[: len(cut)]):
+            raise ValueError(
+                f"{named(path)} holds something else than a journal of answers: name another file"
+            )
         if cut:  # by a kill while it was written
             write_file(path, whole + newline)
 
@@ -328,13 +334,7 @@ class Journal:
         answer = ask()
         line = msgspec.json.encode(_Line(key, answer)) + b"\n"
         with self._lock:
-            try:
-                append(self.path, line)
-            except StorageError:
-                with suppress(OSError):  # what was written of the line, as on a full disk
-                    os.truncate(self.path, self._whole)
-                raise
-            self._whole += len(line)
+            append(self.path, line)
             self._answers[key] = answer
         return answer
 

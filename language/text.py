@@ -200,8 +200,9 @@ def _help(position: Position, command: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _rules_and_examples(game: Game) -> tuple[str, list[str]]:
-    """The rules, with only the text of links and pictures; and moves of a random game, one of each
-    form first.
+    """The rules, links and pictures replaced by their text, and example moves.
+
+    The moves are of a random game, one of each form first.
     """
     rules = re.sub(r"!?\[([^\]]*)\]\([^)\s]*(?: \"[^\"]*\")?\)", r"\1", game.rules_section())
     rng, position = np.random.default_rng(0), game.start(0)

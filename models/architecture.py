@@ -109,7 +109,7 @@ def make_network(shape: NetworkShape, architecture: Architecture) -> PolicyValue
 
 
 def _message_of(error: Exception) -> str:
-    """The error of a user's code, and its place, or that where this package found it."""
+    """The error of a user's code, and the last line outside torch that led to it."""
     frames = traceback.extract_tb(error.__traceback__)
     torchs = str(Path(torch.__file__).parent)
     frame = next(
@@ -145,8 +145,8 @@ def state_types(
 def check_network(
     network: PolicyValueNetwork, shape: NetworkShape, architecture: Architecture
 ) -> None:
-    """Check that a user's network can learn, be saved and loaded, and in training return valid
-    outputs.
+    """Check that a user's network can learn, can be saved and loaded, and returns valid outputs in
+    training.
 
     Raises:
         ValueError: the network raises an error or cannot be copied; an output is missing, has

@@ -136,7 +136,9 @@ def inference_engine(
     """
     wanted = network_shape(game)
     made_for = getattr(network, "shape", wanted)
-    if (made_for.observation, made_for.num_actions) != (wanted.observation, wanted.num_actions):
+    if isinstance(made_for, NetworkShape) and (
+        (made_for.observation, made_for.num_actions) != (wanted.observation, wanted.num_actions)
+    ):
         raise ValueError(
             f"the network is for observations {list(made_for.observation)} and "
             f"{made_for.num_actions} actions, {game} has {list(wanted.observation)} and "

@@ -103,7 +103,7 @@ def train(
         restart: begin anew: the run that the folder holds is deleted when the first iteration of
             the new one is saved.
         cluster: address of a Ray cluster to play on, ``auto`` for this machine's; ``""``
-            starts one here; None: no cluster. PPO joins it, but plays in this process.
+            starts one here; None: no cluster. PPO joins a cluster, but plays in this process.
         progress: shows what the run does, a table and TensorBoard curves included, and may stop it;
             default: on standard error; ``SILENT`` shows and writes none of these.
 
@@ -111,9 +111,9 @@ def train(
         How it ended. The agent is ``agent.safetensors`` in the folder.
 
     Raises:
-        ValueError: an argument is of a wrong type, or the configuration is wrong; the device or the
-            memory is not there; there is no such cluster; ``start`` names no trained agent that
-            fits; or the folder is in use, holds another run, or is damaged.
+        ValueError: an argument is of a wrong type, or the configuration is wrong; there is no such
+            device, or too little memory; there is no such cluster; ``start`` names no trained agent
+            that fits; or the folder is in use, holds another run, or is damaged.
         FileNotFoundError: there is no such configuration; or ``start`` names a folder without an
             agent, or a game without a shipped one.
         StorageError: the folder cannot be written.

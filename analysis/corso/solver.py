@@ -34,8 +34,8 @@ class TableEntry:
         low: the mover can lead by at least this much at the end.
         high: the mover cannot lead by more than this.
         effort: bit length of the number of positions searched for these bounds; 0 if none were.
-            It is `known.RAISED` more, up to 63, in entries that `learn` has put there and that the
-            method `known` had been asked for.
+            It is `known.RAISED` more, up to 63, for positions that were given to the method `known`
+            and that `learn` then wrote.
         best: the action that the search found best; -1 if none is known.
     """
 

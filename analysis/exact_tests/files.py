@@ -47,7 +47,7 @@ def write_exact_test(path: str | os.PathLike[str], test: ExactTest) -> None:
     """Write a test to a file.
 
     Raises:
-        ValueError: the file would be larger than `read_exact_test` accepts.
+        ValueError: the positions take more than `read_exact_test` accepts, less a megabyte.
         OSError: the file cannot be written.
     """
     games: list[list[ExactPosition]] = []

@@ -1,4 +1,4 @@
-"""Games worth replaying: shortest decided, most lead changes, best comeback, most first events."""
+"""Games worth replaying: shortest decided, most lead changes, best comeback, most events."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _NOTHING = 777.0  # marks entries of an observation that nothing has written
 _UNWRITTEN = -777  # marks slots that the view has not written
 _IN_FULL = 3  # games whose views and texts are checked too, and that compiled code replays
 _MOST_SYMMETRIES = 32  # tested symmetries, with the identity; each other one in a game or more
-_IMAGES = 16  # games that few symmetries share: a wrong one may fit a single game by chance
+_IMAGES = 16  # games to test, if there are fewer symmetries; a wrong one may fit one by chance
 #: Folders whose lines in a traceback are not the game's.
 _FOREIGN = tuple(Path(file).parent for file in (np.__file__, __file__))
 
@@ -539,7 +539,7 @@ class _Check:
     def _check_turn(self, symmetries: Symmetries) -> None:
         """Check that the canonical turn commutes with every symmetry.
 
-        That of the actions is checked only where all positions number them alike.
+        For actions this is checked only if a symmetry permutes them alike in all positions.
         """
         turn = self.game.canonical_turn
         if turn is None:

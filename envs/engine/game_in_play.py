@@ -93,7 +93,10 @@ class GameInPlay:
 
 
 def games_from(game: Game, states: np.ndarray) -> list[GameInPlay]:
-    """Games in positions, structured [N], by unknown moves; each is seen by its player to move."""
+    """Games at positions, structured [N], whose moves before are not known.
+
+    Each is seen by its player to move.
+    """
     return [
         GameInPlay(game, number, int(state["mover"]), 0, states, [])
         for number, state in enumerate(states)

@@ -17,7 +17,8 @@ class UnknownOptionError(TypeError, ValueError):
 
     It is a ``TypeError`` in Python's own words, because libraries try keyword arguments and look
     for these, and a ``ValueError`` too, because the name may come from a file. ``args`` of one from
-    `check_options` are two texts: what is wrong and what is accepted, and what Python would say.
+    `check_options` are two texts; the first says what is wrong and what is accepted, the second
+    what Python would say.
     """
 
     def __str__(self) -> str:

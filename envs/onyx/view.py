@@ -219,7 +219,7 @@ def _stones(board, colour):
 
 @rule
 def _least_plies(tables, state):
-    """A number of plies below which nothing leads to so many stones; -1: no number of plies does.
+    """A lower bound on the plies that lead to so many stones; -1 if no number does.
 
     Stones are placed in turn, and go in pairs, so only 4, 8, ... more plies can lead there too.
     """

@@ -390,9 +390,9 @@ def _earlier_turns(tables, past, player):
 
 @rule
 def _least_plies(tables, light, mover):
-    """A number of plies below which nothing leads to a full board with these light spaces.
+    """A lower bound on the plies that lead to a full board with these light spaces.
 
-    It is -1 if no number of plies does. Every exchange moves a light piece from a triangle that
+    It is -1 if no number does. Every exchange moves a light piece from a triangle that
     points up to one that points down, or back, so only 2, 4, ... more plies can lead there too.
     """
     if tables.placements:

@@ -165,7 +165,7 @@ class Exports(ABC):
             return self.as_number(builder, False, value)
         if isinstance(kind, types.Integer):
             return self.as_number(builder, getattr(kind, "signed", False), value)
-        raise TypeError(f"a kernel cannot return {kind} here")
+        raise TypeError(f"a kernel cannot return {kind}")
 
 
 class InMemory(Exports):

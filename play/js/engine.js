@@ -306,7 +306,7 @@ export class Game {
 
   /**
    * Restore a game from `save` of the same module.
-   * @throws {RangeError} its positions have another size than this module's; nothing changes.
+   * @throws {RangeError} its positions do not fit its actions, or this module; nothing changes.
    */
   restore({ seed, actions, states }) {
     const fits = (state) => state.length === this.#state.length;

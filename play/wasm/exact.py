@@ -37,7 +37,7 @@ def build_solver(game: Game) -> bytes:
 
 
 def solver_digest(game: Game) -> str:
-    """Digest of the kernels, the rules and the initial memory from which a module is made."""
+    """Digest of what a module is made of: kernels, rules, initial memory, words on the source."""
     templates = _templates(game)
     memory: Sequence[np.ndarray] = templates.solver_memory(game)
     contents = (array.tobytes() for array in memory if array.ravel().view(np.uint8).any())

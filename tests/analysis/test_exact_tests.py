@@ -157,7 +157,6 @@ def test_files_keep_everything(corso_test, file):
     assert file.with_name("again").read_bytes() == file.read_bytes()
 
 
-@pytest.mark.slow
 def test_a_file_that_could_not_be_read_is_not_written(corso_test, tmp_path, monkeypatch):
     monkeypatch.setattr("ludarium.analysis.exact_tests.files._LARGEST_FILE", MEGABYTE + 99)
     with pytest.raises(ValueError, match=r"at most 99 fit: take fewer positions"):
@@ -165,6 +164,7 @@ def test_a_file_that_could_not_be_read_is_not_written(corso_test, tmp_path, monk
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_starts_that_are_drawn_are_kept(tmp_path):
     test = make_exact_test(make_game("osiron", setup="random"), 12, seed=1)
     assert len({each.seed for each in test.positions}) > 1

@@ -24,7 +24,7 @@ from ludarium.arena.report.drama import decisiveness, mistakes, value_games
 from ludarium.arena.report.enumeration import observed
 from ludarium.arena.report.games import random_games
 from ludarium.arena.report.measure import measure
-from ludarium.arena.report.mirror import mirror
+from ludarium.arena.report.mirror import MirrorAgent, mirror
 from ludarium.arena.report.openings import _estimates, fit_chances, openings, without_swap
 from ludarium.arena.report.replays import replays
 from ludarium.arena.report.shape import balance, branching, length, rules_in_play
@@ -348,6 +348,16 @@ def matches(monkeypatch: pytest.MonkeyPatch) -> dict[str, Games]:
 
     monkeypatch.setattr(Study, "match", kept)
     return found
+
+
+def test_mirrors_follow_a_game_that_began_at_a_position() -> None:
+    game = make_game("corso", size=3)
+    start = played_on(played_on(game.start(0), 0), 8)
+    agent = MirrorAgent(game, game.symmetries(), 1)
+    games = play_match(game, agent, "random", 2, seed=1, openings=[start.text])
+    plies = games.plies - games.opening_plies
+    # It begins one game, and has nothing to mirror then; each other move of its own has an image.
+    assert agent.tried.tolist() == [(plies[0] - 1) // 2, plies[1] // 2]
 
 
 def test_mirrors(study: Study, matches: dict[str, Games]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
+import os
 import random
 import time
 from contextlib import suppress
@@ -16,7 +18,7 @@ import pytest
 from ludarium.analysis.accuracy import chosen_actions, moves_that_keep
 from ludarium.analysis.exact_tests import find_exact_test, make_exact_test
 from ludarium.arena.contest import Tournament, play_contest
-from ludarium.base.durable import StorageError
+from ludarium.base import durable
 from ludarium.cli import main
 from ludarium.envs import from_record, make_game
 from ludarium.language import endpoint as endpoints
@@ -162,11 +164,17 @@ def test_a_refusal_is_told_without_the_key(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_an_answer_is_kept_without_the_key_however_json_writes_it(monkeypatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk/secret")
-    said = '{"choices": [{"message": {"content": "your key is sk\\/secret"}}], "usage": '
+    said = '{"choices": [{"message": {"content": "your key is s\\u006B\\/secret"}}], "usage": '
     said += '{"prompt_tokens": true, "completion_tokens": 7}}'
     with ScriptedEndpoint(lambda messages: (200, said)) as endpoint:
         answer = Endpoint(f"{endpoint.url}/", "m", key="MY_KEY").ask([])
     assert (answer.text, answer.input_tokens, answer.output_tokens) == ("your key is ***", 0, 7)
+    monkeypatch.setenv("MY_KEY", "sk-" + 200 * "s")
+    said = '{"choices": "your key, which is long, is sk-%s"}' % (200 * "s")
+    refused = pytest.raises(ValueError, match="is no chat completion")
+    with ScriptedEndpoint(lambda messages: (200, said)) as endpoint, refused as raised:
+        Endpoint(endpoint.url, "m", key="MY_KEY").ask([])
+    assert "sk-s" not in str(raised.value)
 
 
 def test_a_line_that_a_full_disk_cut_is_taken_back(tmp_path: Path, monkeypatch) -> None:
@@ -174,17 +182,22 @@ def test_a_line_that_a_full_disk_cut_is_taken_back(tmp_path: Path, monkeypatch) 
     journal = Journal(path)
     assert journal.answer("a", lambda: Answer("one")).text == "one"
 
-    def full(path: Path, content: bytes) -> None:
-        path.write_bytes(path.read_bytes() + content[:9])
-        raise StorageError("no space left")
+    def full(file: int, content: bytes) -> int:
+        os.pwrite(file, content[:9], path.stat().st_size)
+        raise OSError(errno.ENOSPC, "no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr(endpoints, "append", full)
-        with pytest.raises(StorageError):
+        patch.setattr(durable.os, "write", full)
+        with pytest.raises(durable.StorageError):
             journal.answer("b", lambda: Answer("two"))
     journal.answer("b", lambda: Answer("two"))
     journal._holder.release()
     assert {*Journal(path)._answers} == {"a", "b"}
+    for other in (b'{"a": 1}', b"words"):
+        (tmp_path / "own").write_bytes(other)
+        with pytest.raises(ValueError, match="holds something else than a journal"):
+            Journal(tmp_path / "own")
+        assert (tmp_path / "own").read_bytes() == other
 
 
 def test_no_more_questions_at_a_time_than_allowed() -> None:
@@ -225,7 +238,7 @@ def test_what_stopped_is_played_on_without_asking_again(tmp_path: Path) -> None:
             if contest is None:
                 stops += 1
                 with open(tmp_path / "answers.jsonl", "ab") as file:
-                    file.write(b'{"key": "cut')  # as a kill does
+                    file.write(b'{"key":"cut')  # as a kill does
     assert stops  # how often depends on the questions under way
     assert contest.is_over
     lines = (tmp_path / "answers.jsonl").read_text().splitlines()

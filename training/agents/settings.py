@@ -178,7 +178,7 @@ def read_duration(text: str) -> float:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise ValueError(f"{quoted(text)} is not a time such as 500ms, 1s or 2.5min")
-    # Rounded, because 1.03 * 60 is 61.800000000000004, which `duration_text` could not write.
+    # Rounded, so that 1.03min is 61.8s: 1.03 * 60 is 61.800000000000004.
     seconds = round(float(match[1]) * _UNITS[match[2]], 9)
     check_duration(seconds)
     return seconds

@@ -90,7 +90,7 @@ class ReplayBuffer:
                 only those that are kept are read.
 
         Raises:
-            ValueError: a chunk has fields that the buffer lacks or has in another way, or fewer
+            ValueError: a chunk has fields that the buffer lacks or has with another dtype, or fewer
                 positions than it should, or they do not all fit.
         """
         for iteration, count in chunks:

@@ -28,8 +28,8 @@ class Field:
         name: its name, in samples and among the targets of a `Batch`.
         dtype: function of a game that returns its dtype, and its shape if it is an array.
         default: its value where nothing writes it, and in the replay of a run that began without
-            it; a run of several games keeps samples as bytes, so it goes on with the same fields
-            alone.
+            it; a run of several sets of options keeps samples as bytes, and cannot be resumed with
+            other fields.
         at_end: for a field that follows from the end of a sample's game: its values [N], from the
             game, the samples, the last positions [G] of games, and which of them, int64 [N], is
             that of each sample.
@@ -118,7 +118,8 @@ def with_fields(samples: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The samples of a replay in a dtype with further fields, which get their defaults.
 
     Raises:
-        ValueError: they have fields that the dtype lacks or has in another way, or no ``state``.
+        ValueError: they have fields that the dtype lacks or has with another dtype, or no
+            ``state``.
     """
     if samples.dtype == dtype:
         return samples

@@ -53,7 +53,7 @@ class IntervalEstimate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> IntervalEstimate:
-        """The estimate that `to_dict` wrote, where ``None`` stays; other keys are ignored."""
+        """The estimate that `to_dict` wrote, with each ``None`` kept; other keys are ignored."""
         return cls(*(data[name] for name in ("value", "low", "high", "count")))
 
     def map(self, function: Callable[[float], float]) -> IntervalEstimate:

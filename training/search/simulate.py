@@ -156,7 +156,7 @@ def evaluate_root(search, settings, rng, value):
 
 @part
 def keep_root(table, search, settings, rng):
-    """Draw noise for an evaluated node that has become the root; if it is proven, see `add_win`."""
+    """Draw noise for an evaluated node that has become the root; if it is proven, `add_win`."""
     draw_noise(search.roots[0], search.nodes[0], search.edges, settings, rng)
     if is_proven(search.nodes[0]):
         add_win(table, search, settings)

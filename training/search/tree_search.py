@@ -69,8 +69,8 @@ class TreeSearch(Search):
         batches: the batches of the threads, one for each, from `new_batches`; default: one for
             each core. With one thread, equal arguments and equal budgets without seconds give the
             same result.
-        memory: bytes that the tree may grow to, beyond its first room for a thousand nodes of 32
-            actions; when it is full, the search ends.
+        memory: bytes that the tree may take; its first room, for about a thousand nodes with up to
+            32 actions each, it has in any case. When it is full, the search ends.
 
     Attributes:
         batches, memory: as given; may be replaced between calls.

@@ -666,7 +666,7 @@ async function retry(id) {
   const moments = momentsOf(session);
   const name = (node) => `${id} ${node.actions}`;
   const next = moments.find((node) => !shown.moments.has(name(node))) ?? moments[0];
-  if (!next) return; // kept by a page that counted moments otherwise: the game is shown alone
+  if (!next) return; // kept by a page that counted moments otherwise: only the game is shown
   shown.moments.add(name(next));
   tryAgain(next);
 }

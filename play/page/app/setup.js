@@ -253,7 +253,7 @@ export function setupDialog(catalog, chosen, { goOn }, { start, teach }) {
       value: Math.min(choice.amount, most),
       "aria-label": "Amount",
     });
-    // The form does not begin with another number; the choice, which is kept, never has one.
+    // The browser does not submit another number, and the choice, which is stored, never gets one.
     amount.addEventListener("input", () => {
       if (amount.validity.valid) choice.amount = amount.valueAsNumber;
     });

@@ -212,7 +212,7 @@ def advance_root(table, search, settings, edge, rng):
     child = edges[edge].child
     rules.step(table, states[0], int(edges[edge].action))
     start_search(table, search, search.roots[0].canonical)
-    if child != NO_NODE and nodes[child].evaluated:  # with its winning edge, if one was found
+    if child != NO_NODE and nodes[child].evaluated:  # `simulate` would have proven a win at once
         first = nodes[child].first  # behind the root's edges: logits are read before they change
         for edge in range(nodes[0].end):
             edges[edge].logit = edges[first + edge].logit
