@@ -188,11 +188,12 @@ class Endpoint:
             raise _PassingError(f"the reply is no chat completion: {reason}") from None
         usage = answer.usage if isinstance(answer.usage, dict) else {}
         cost = usage.get("cost")
+        cost = None if isinstance(cost, bool) else cost
         return Answer(
             self._struck(_text(said))[-MOST_ANSWER:],
             _count(usage.get("prompt_tokens")),
             _count(usage.get("completion_tokens")),
-            float(cost) if type(cost) in (int, float) and 0 <= cost < math.inf else None,
+            float(cost) if isinstance(cost, int | float) and 0 <= cost < math.inf else None,
             round(time.perf_counter() - begin, 6),
         )
 
