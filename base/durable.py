@@ -79,7 +79,9 @@ def move_file(source: Path, target: Path) -> None:
 
 
 def append(path: Path, content: bytes) -> None:
-    """Append to a file. Only a kill may leave part of ``content`` there.
+    """Append to a file. A kill may leave part of ``content`` there; an error leaves none.
+
+    What another process appends at the same time stays: then a part may stay too.
 
     Raises:
         StorageError: it cannot be written.
@@ -135,8 +137,10 @@ def _write(path: Path, content: bytes, mode: int) -> None:
                 rest = rest[os.write(file, rest) :]
             os.fsync(file)
         except OSError:
+            # Take back what was written, unless another process has appended behind it.
             with suppress(OSError):
-                os.ftruncate(file, size)
+                if os.fstat(file).st_size == size + len(content) - len(rest):
+                    os.ftruncate(file, size)
             raise
     finally:
         os.close(file)

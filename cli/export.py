@@ -151,10 +151,8 @@ def _write_library(given: argparse.Namespace) -> Result:
     if not isinstance(network, BoardLayers | VectorLayers):
         raise ValueError(f"{named(source)} has a network of your own: a library plays ludarium's")
     library = Library(game, network, _ladder_of(source, game, given.levels))
-    kind = ""
-    if isinstance(agent, PocketSpec) and source.stem.endswith("-pocket"):
-        kind = "-pocket"
-    elif isinstance(agent, PocketSpec):
+    kind = "-pocket" if isinstance(agent, PocketSpec) and source.stem.endswith("-pocket") else ""
+    if isinstance(agent, PocketSpec) and not kind:
         warn(f"{game} has no small agent: the library gets the usual one, {source.name}")
     folder = given.output or Path(f"{library.prefix.removeprefix('ludarium_')}{kind}-c")
     if folder.exists() and not folder.is_dir():

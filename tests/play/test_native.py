@@ -47,7 +47,7 @@ from ludarium.play.parts import module_part
 from ludarium.play.wasm import kernels, linker
 from ludarium.play.wasm.memory import memory_of, named_arrays
 from ludarium.play.wasm.network import network_content
-from ludarium.training.agents.checkpoints import fitting_agent
+from ludarium.training.agents.checkpoints import fitting_agent, shipped_agent
 from ludarium.training.networks import stored_network
 from ludarium.training.search import BatchSearch
 from tests.games import random_game
@@ -916,6 +916,14 @@ def test_a_game_without_a_small_agent_gets_the_usual_one_and_a_warning(monkeypat
     told = capsys.readouterr()
     assert told.out.startswith("osiron-c ")
     assert "has no small agent" in told.err
+
+
+def test_only_a_pocket_agent_makes_a_pocket_library(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("ludarium.cli.export.write_library", lambda *_: [])
+    own = shutil.copy(shipped_agent("osiron"), tmp_path / "own-pocket.safetensors")
+    for agent, folder in ((str(own), "osiron-c "), ("pocket:corso", "corso-pocket-c ")):
+        assert main(["export", agent, "--as", "c"]) == 0
+        assert capsys.readouterr().out.startswith(folder)
 
 
 def test_the_folder_of_others_is_left_alone(tmp_path, capsys):

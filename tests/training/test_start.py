@@ -123,7 +123,7 @@ def test_the_command_takes_the_agents_network_and_plays_no_bootstrap(tmp_path, t
     assert config.bootstrap.positions == 0
     assert main([*command, *settings]) == 0, "the same command resumes"
     assert "finished: iteration 1," in capsys.readouterr().out
-    of_file = ["train", "--config", str(folder / "config.yaml"), "--folder", str(folder)]
+    of_file = ["train", "--config", str(folder / "config.yaml"), "--folder", str(tmp_path / "new")]
     assert main(of_file) == 0, "the configuration names the game"
     assert "finished: iteration 1," in capsys.readouterr().out
 

@@ -188,9 +188,10 @@ class TreeSearch(Search):
             ValueError: it is not legal, or the game is over after it.
         """
         edges = self._edges[self._nodes[0]["first"] : self._nodes[0]["end"]]
-        if action not in edges["action"]:
+        children = edges["child"][edges["action"] == action]
+        if not len(children):
             raise ValueError(f"action {action} is not legal")
-        child = int(edges["child"][edges["action"] == action][0])
+        child = int(children[0])
         if child == NO_NODE:
             position = Position.of_state(self.game, self.state)
             position.play(action)
